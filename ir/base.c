@@ -1,0 +1,146 @@
+#include "base.h"
+
+#include <stdlib.h>
+
+enum { CHUNK_SIZE = 1 << 20 };
+
+typedef struct Chunk {
+  struct Chunk *next;
+  size_t used, size;
+  max_align_t data[];
+} Chunk;
+
+struct Arena {
+  Chunk *chunk;
+};
+
+_Noreturn void fatal(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("parcc: internal error: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  exit(3);
+}
+
+static void *checked(void *memory) {
+  if (memory == NULL) fatal("out of memory");
+  return memory;
+}
+
+Arena *arena_new(void) { return checked(calloc(1, sizeof(Arena))); }
+
+void arena_free(Arena *arena) {
+  if (arena == NULL) return;
+  for (Chunk *chunk = arena->chunk, *next; chunk != NULL; chunk = next) {
+    next = chunk->next;
+    free(chunk);
+  }
+  free(arena);
+}
+
+void *arena_alloc(Arena *arena, size_t size) {
+  if (size > SIZE_MAX / 2) fatal("out of memory");
+  const size_t align = sizeof(max_align_t);
+  size = (size + align - 1) / align * align;
+  Chunk *chunk = arena->chunk;
+  if (chunk == NULL || chunk->size - chunk->used < size) {
+    const size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+    chunk = checked(calloc(1, sizeof *chunk + room));
+    chunk->size = room;
+    chunk->next = arena->chunk;
+    arena->chunk = chunk;
+  }
+  void *memory = (char *)chunk->data + chunk->used;
+  chunk->used += size;
+  return memory;
+}
+
+char *arena_strndup(Arena *arena, const char *text, size_t len) {
+  char *copy = arena_alloc(arena, len + 1);
+  memcpy(copy, text, len);
+  return copy;
+}
+
+char *arena_strdup(Arena *arena, const char *text) { return arena_strndup(arena, text, strlen(text)); }
+
+char *arena_vprintf(Arena *arena, const char *format, va_list args) {
+  va_list again;
+  va_copy(again, args);
+  const int len = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  char *text = arena_alloc(arena, (size_t)len + 1);
+  vsnprintf(text, (size_t)len + 1, format, args);
+  return text;
+}
+
+char *arena_printf(Arena *arena, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char *text = arena_vprintf(arena, format, args);
+  va_end(args);
+  return text;
+}
+
+void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size) {
+  const int bigger = *cap == 0 ? 8 : *cap * 2;
+  void *copy = arena_alloc(arena, size * (size_t)bigger);
+  if (len > 0) memcpy(copy, at, size * (size_t)len);
+  *cap = bigger;
+  return copy;
+}
+
+void text_printf(Text *text, const char *format, ...) {
+  for (;;) {
+    va_list args;
+    va_start(args, format);
+    const size_t room = text->cap - text->len;
+    const int len = vsnprintf(room > 0 ? text->at + text->len : NULL, room, format, args);
+    va_end(args);
+    if ((size_t)len < room) {
+      text->len += (size_t)len;
+      return;
+    }
+    const size_t cap = (text->cap + (size_t)len + 1) * 2 + 256;
+    char *bigger = arena_alloc(text->arena, cap);
+    if (text->len > 0) memcpy(bigger, text->at, text->len);
+    text->at = bigger;
+    text->cap = cap;
+  }
+}
+
+const char *text_str(const Text *text) { return text->at != NULL ? text->at : ""; }
+
+static uint64_t string_hash(const char *key) {
+  uint64_t hash = 1469598103934665603u;
+  for (; *key != '\0'; key++) hash = (hash ^ (unsigned char)*key) * 1099511628211u;
+  return hash;
+}
+
+// The slot that holds `key`, or the empty one where it belongs.
+static int names_slot(const Names *names, const char *key) {
+  int i = (int)(string_hash(key) & (uint64_t)(names->cap - 1));
+  while (names->slot[i].key != NULL && !str_eq(names->slot[i].key, key)) i = (i + 1) & (names->cap - 1);
+  return i;
+}
+
+int names_get(const Names *names, const char *key) {
+  if (names->cap == 0) return -1;
+  const int i = names_slot(names, key);
+  return names->slot[i].key != NULL ? names->slot[i].value : -1;
+}
+
+void names_set(Names *names, const char *key, int value) {
+  if (names->len * 2 >= names->cap) {
+    const Names old = *names;
+    names->cap = old.cap == 0 ? 64 : old.cap * 2;
+    names->slot = arena_alloc(names->arena, sizeof *names->slot * (size_t)names->cap);
+    for (int i = 0; i < old.cap; i++)
+      if (old.slot[i].key != NULL) names->slot[names_slot(names, old.slot[i].key)] = old.slot[i];
+  }
+  const int i = names_slot(names, key);
+  if (names->slot[i].key == NULL) names->len++;
+  names->slot[i].key = key;
+  names->slot[i].value = value;
+}

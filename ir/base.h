@@ -1,0 +1,70 @@
+// Memory, growing arrays, strings and source locations: what every other file of the compiler stands on.
+//
+// All compiler data lives in arenas and is never freed one by one. Running out of memory ends the process with exit code 3.
+#ifndef PARCC_IR_BASE_H
+#define PARCC_IR_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Arena Arena;
+
+Arena *arena_new(void);
+void arena_free(Arena *arena);
+// Zeroed memory of `size` bytes, aligned for any object, owned by the arena.
+void *arena_alloc(Arena *arena, size_t size);
+char *arena_strdup(Arena *arena, const char *text);
+char *arena_strndup(Arena *arena, const char *text, size_t len);
+char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *arena, const char *format, va_list args);
+
+#define NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
+#define NEW_ARRAY(arena, type, n) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(n)))
+
+// A growing array in an arena: struct { T *at; int len, cap; }.  VEC(T) names the type, vec_push appends.
+#define VEC(T) struct { T *at; int len, cap; }
+#define vec_push(arena, vec, ...)                                                                                      \
+  do {                                                                                                                 \
+    if ((vec)->len == (vec)->cap)                                                                                      \
+      (vec)->at = vec_grow((arena), (vec)->at, (vec)->len, &(vec)->cap, sizeof *(vec)->at);                            \
+    (vec)->at[(vec)->len++] = (__VA_ARGS__);                                                                           \
+  } while (0)
+void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size);
+
+// A text buffer that grows; `at` is always NUL-terminated once something was written.
+typedef struct Text {
+  Arena *arena;
+  char *at;
+  size_t len, cap;
+} Text;
+void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *text_str(const Text *text);
+
+// Map from strings to int, insertion only; keys are not copied. Lookup of a missing key gives -1.
+typedef struct Names {
+  Arena *arena;
+  struct { const char *key; int value; } *slot;
+  int len, cap;
+} Names;
+int names_get(const Names *names, const char *key);
+void names_set(Names *names, const char *key, int value);
+
+// Where in which text something was written. file is a display name; line and col count from 1; line 0: nowhere.
+typedef struct Loc {
+  const char *file;
+  int line, col;
+  int end_col; // one past the last column, for the caret's tail; 0: a single column
+} Loc;
+
+// An internal error: prints "parcc: internal error: ..." and exits with code 3.
+_Noreturn void fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static inline int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline bool str_eq(const char *a, const char *b) { return strcmp(a, b) == 0; }
+
+#endif

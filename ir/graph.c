@@ -1,0 +1,122 @@
+// Building and measuring graphs.
+#include "graph.h"
+
+#include <math.h>
+
+const char *reduce_name(Reduce reduce) {
+  static const char *const name[] = {"none", "sum", "max", "min", "prod", "argmax"};
+  return name[reduce];
+}
+
+double reduce_identity(Reduce reduce) {
+  switch (reduce) {
+  case REDUCE_MAX:
+  case REDUCE_ARGMAX: return -INFINITY;
+  case REDUCE_MIN: return INFINITY;
+  case REDUCE_PROD: return 1;
+  default: return 0;
+  }
+}
+
+const char *phase_name(Phase phase) {
+  static const char *const name[] = {"init", "forward", "backward", "report", "update"};
+  return name[phase];
+}
+
+Graph *graph_new(Arena *arena, const char *name) {
+  Graph *graph = NEW(arena, Graph);
+  graph->arena = arena;
+  graph->name = name;
+  graph->gradient_norm = -1;
+  graph->tensor_names.arena = arena;
+  return graph;
+}
+
+static const char *unique_name(Graph *graph, const char *name) {
+  if (names_get(&graph->tensor_names, name) < 0) return name;
+  const char *count_key = arena_printf(graph->arena, "%s\001count", name); // \001: no tensor has such a name
+  int count = names_get(&graph->tensor_names, count_key);
+  if (count < 0) count = 2;
+  const char *candidate = arena_printf(graph->arena, "%s.%d", name, count);
+  while (names_get(&graph->tensor_names, candidate) >= 0)
+    candidate = arena_printf(graph->arena, "%s.%d", name, ++count);
+  names_set(&graph->tensor_names, count_key, count + 1);
+  return candidate;
+}
+
+int graph_add_tensor(Graph *graph, Tensor tensor) {
+  const int id = graph->tensors.len;
+  tensor.name = unique_name(graph, tensor.name);
+  vec_push(graph->arena, &graph->tensors, tensor);
+  names_set(&graph->tensor_names, tensor.name, id);
+  return id;
+}
+
+int graph_add_op(Graph *graph, Op op) {
+  const int id = graph->ops.len;
+  graph_tensor(graph, op.out)->producer = id;
+  vec_push(graph->arena, &graph->ops, op);
+  return id;
+}
+
+int graph_add_compute(Graph *graph, Op op, const char *tensor_name) {
+  Tensor out = {.name = tensor_name, .role = ROLE_VALUE, .rank = op.n_out, .of = -1, .loc = op.loc};
+  out.type = op.reduce == REDUCE_ARGMAX ? TYPE_INT : op.body->type == TYPE_BOOL ? TYPE_INT : op.body->type;
+  for (int d = 0; d < op.n_out; d++) {
+    out.extent[d] = op.dims[d].extent;
+    out.dim[d] = op.dims[d].name;
+  }
+  op.kind = OP_COMPUTE;
+  op.out = graph_add_tensor(graph, out);
+  graph_add_op(graph, op);
+  return op.out;
+}
+
+int graph_add_view(Graph *graph, int in, int rank, const Dim *dims, Op proto, const char *tensor_name) {
+  const Tensor *src = graph_tensor(graph, in);
+  Tensor out = {.name = tensor_name, .role = ROLE_VALUE, .type = src->type, .rank = rank, .range = src->range, .of = -1};
+  out.loc = proto.loc;
+  for (int d = 0; d < rank; d++) {
+    out.extent[d] = dims[d].extent;
+    out.dim[d] = dims[d].name;
+  }
+  proto.kind = OP_VIEW;
+  proto.in = in;
+  proto.body = NULL;
+  proto.n_dims = proto.n_out = 0;
+  proto.out = graph_add_tensor(graph, out);
+  graph_add_op(graph, proto);
+  return proto.out;
+}
+
+int64_t tensor_elements(const Tensor *tensor) {
+  int64_t elements = 1;
+  for (int d = 0; d < tensor->rank; d++) elements *= tensor->extent[d];
+  return elements;
+}
+
+typedef struct ReadVisitor {
+  void (*visit)(void *ctx, int tensor);
+  void *ctx;
+} ReadVisitor;
+
+static void visit_access(void *ctx, const Expr *e) {
+  const ReadVisitor *v = ctx;
+  if (e->kind == EXPR_ACCESS) v->visit(v->ctx, e->access.tensor);
+}
+
+void op_visit_reads(const Op *op, void (*visit)(void *ctx, int tensor), void *ctx) {
+  if (op->kind != OP_COMPUTE) {
+    visit(ctx, op->in);
+    return;
+  }
+  ReadVisitor v = {visit, ctx};
+  expr_visit(op->body, visit_access, &v);
+}
+
+double op_flops(const Op *op) {
+  if (op->kind != OP_COMPUTE) return 0;
+  double points = 1;
+  for (int d = 0; d < op->n_dims; d++) points *= (double)op->dims[d].extent;
+  return points * (expr_flops(op->body) + (op->reduce != REDUCE_NONE));
+}

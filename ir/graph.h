@@ -1,0 +1,104 @@
+// The graph: tensors and the operators that compute them, in an order in which every operator comes after what it reads.
+//
+// The same structure holds the model graph, the training graph and the sharded graph; see graph_verify for the rules.
+#ifndef PARCC_IR_GRAPH_H
+#define PARCC_IR_GRAPH_H
+
+#include "expr.h"
+#include "layout.h"
+
+typedef enum Role {
+  ROLE_VALUE,    // computed by an operator
+  ROLE_INPUT,    // a batch of data
+  ROLE_PARAM,    // trained
+  ROLE_STATE,    // kept between steps, not trained: running statistics, optimizer state
+  ROLE_GRADIENT, // declared by the frontend as "the gradient of a parameter"; autodiff gives it its operator
+} Role;
+
+typedef struct Tensor {
+  const char *name; // unique in the graph, e.g. "conv1.w"
+  Role role;
+  ScalarType type;
+  int rank;
+  int64_t extent[IR_MAX_RANK];
+  const char *dim[IR_MAX_RANK]; // dimension names
+  int64_t range;                // integers: values lie in [0, range); 0: unknown
+  int producer;                 // operator that computes it, or -1
+  int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; else -1
+  Layout layout;                // in the sharded graph
+  Loc loc;
+} Tensor;
+
+typedef enum Reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ARGMAX } Reduce;
+const char *reduce_name(Reduce reduce);
+double reduce_identity(Reduce reduce); // 0, -inf, +inf, 1; -inf for argmax
+
+typedef enum OpKind {
+  OP_COMPUTE, // an index expression
+  OP_VIEW,    // the same elements in row-major order under other dimensions: splits and merges dimensions, moves nothing
+  OP_RESHARD, // a change of layout, put in by apply-plan
+} OpKind;
+
+typedef enum Phase { PHASE_INIT, PHASE_FORWARD, PHASE_BACKWARD, PHASE_REPORT, PHASE_UPDATE } Phase;
+const char *phase_name(Phase phase);
+
+typedef struct Dim {
+  const char *name;
+  int64_t extent;
+} Dim;
+
+typedef struct Op {
+  OpKind kind;
+  Phase phase;
+  const char *name;  // what the text calls it: "relu", "conv2d", "conv2d.grad"
+  const char *layer; // where it stands: "conv1", "block3.conv2"; "" at the top
+  int out;           // tensor it computes
+  // OP_COMPUTE: the iteration space; dims[0 .. n_out) index the output in order, the rest is reduced. ARGMAX gives the
+  // row-major position in the reduced dimensions of the first largest element.
+  int n_dims, n_out;
+  Dim dims[IR_MAX_DIMS];
+  Reduce reduce;
+  const Expr *body;
+  int in;       // OP_VIEW, OP_RESHARD: the tensor read
+  OpSharding sharding;
+  Loc loc;
+} Op;
+
+typedef struct Store { int state, value; } Store; // at the end of a step `state` takes the value of the tensor `value`
+
+typedef struct Scalar { const char *name; int tensor; } Scalar;
+
+typedef struct Graph {
+  Arena *arena;
+  const char *name; // "train", "eval", "init"
+  VEC(Tensor) tensors;
+  VEC(Op) ops;
+  VEC(Store) stores;
+  VEC(Scalar) losses;  // scalars (rank 0); their sum is what is trained. In the eval graph: what is averaged
+  VEC(Scalar) metrics; // scalars reported with it
+  int gradient_norm;   // scalar tensor of the global norm of all gradients before clipping, or -1
+  Names tensor_names;
+} Graph;
+
+Graph *graph_new(Arena *arena, const char *name);
+// Adds a tensor; makes `name` unique by a suffix if need be. Returns its id.
+int graph_add_tensor(Graph *graph, Tensor tensor);
+// Adds an OP_COMPUTE operator and its output tensor (ROLE_VALUE, name `name`) whose dims are op.dims[0 .. op.n_out). Returns the tensor.
+int graph_add_compute(Graph *graph, Op op, const char *tensor_name);
+// Adds a view of `in` with the given dimensions (same number of elements). Returns the tensor.
+int graph_add_view(Graph *graph, int in, int rank, const Dim *dims, Op proto, const char *tensor_name);
+// Appends an operator whose output tensor exists already.
+int graph_add_op(Graph *graph, Op op);
+int64_t tensor_elements(const Tensor *tensor);
+static inline Tensor *graph_tensor(const Graph *graph, int id) { return &graph->tensors.at[id]; }
+
+// Calls visit for every tensor an operator reads (an id may come several times).
+void op_visit_reads(const Op *op, void (*visit)(void *ctx, int tensor), void *ctx);
+// floating-point operations of the operator on whole tensors
+double op_flops(const Op *op);
+
+void graph_print(const Graph *graph, Text *out);
+// Checks the rules of the graph; on a violation ends with an internal error that names `pass`, the rule and the operator.
+void graph_verify(const Graph *graph, const char *pass);
+
+#endif
