@@ -1,0 +1,137 @@
+// parcc: reads a model, runs the pipeline, writes the program.
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../codegen/codegen.h"
+#include "../passes/pipeline.h"
+#include "../passes/stats.h"
+#include "ast_print.h"
+#include "diag.h"
+#include "options.h"
+#include "output.h"
+
+enum { STAGE_PARSE, STAGE_ELABORATE, FIRST_PASS }; // stages before the pipeline's passes
+
+typedef struct Driver {
+  Arena *arena;
+  Options options;
+  const Stage *stages;
+  int n_stages;
+  double started; // of the stage at hand, in milliseconds
+} Driver;
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+// The pipeline with the frontend's two stages before it.
+static const Stage *list_stages(Arena *arena, int *n) {
+  *n = FIRST_PASS + pipeline_len;
+  Stage *stages = NEW_ARRAY(arena, Stage, *n);
+  stages[STAGE_PARSE] = (Stage){"parse", "the syntax tree of the model file"};
+  stages[STAGE_ELABORATE] = (Stage){"elaborate", "the model's graphs: initialisation, training, evaluation"};
+  for (int i = 0; i < pipeline_len; i++) stages[FIRST_PASS + i] = (Stage){pipeline[i].name, pipeline[i].summary};
+  return stages;
+}
+
+static bool wants_dump(const Driver *d, const char *stage) {
+  for (int i = 0; i < d->options.dump_after.len; i++)
+    if (str_eq(d->options.dump_after.at[i], stage)) return true;
+  return false;
+}
+
+// What every stage ends with: its time, its dumps. `file` is the tree after "parse", NULL from then on.
+// Returns false when the compilation is to end here or a dump cannot be written; *code is then the exit code.
+static bool end_stage(Driver *d, int stage, const AstFile *file, const Compilation *c, int *code) {
+  const char *name = d->stages[stage].name;
+  if (d->options.verbose) fprintf(stderr, "parcc: %8.2f ms  %s\n", now_ms() - d->started, name);
+  const bool to_stdout = wants_dump(d, name);
+  *code = EXIT_RIGHT;
+  if (to_stdout || d->options.dump_dir != NULL) {
+    Text text = {.arena = d->arena};
+    text_printf(&text, "# after %s\n", name);
+    if (file != NULL) ast_print(file, &text);
+    else pipeline_print(c, &text);
+    if (to_stdout && !output_stdout(text_str(&text))) *code = EXIT_INPUT;
+    if (d->options.dump_dir != NULL &&
+        !output_file(d->arena, arena_printf(d->arena, "%s/%02d.%s.txt", d->options.dump_dir, stage, name),
+                     text_str(&text)))
+      *code = EXIT_INPUT;
+  }
+  d->started = now_ms();
+  const bool stop = d->options.stop_after != NULL && str_eq(d->options.stop_after, name);
+  return *code == EXIT_RIGHT && !stop;
+}
+
+static Model *elaborate(Driver *d, const AstFile *file) {
+  diag_add_source("prelude.dnn", prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_text(d->arena, "prelude.dnn", prelude_text, prelude_text_len);
+  if (diag_errors() > 0) fatal("the prelude has errors");
+  Model *model = elab_model(d->arena, prelude, file, &d->options.elab);
+  return diag_errors() == 0 ? model : NULL;
+}
+
+// MODEL_par.cu in the current folder.
+static const char *default_out(Arena *arena, const char *model) {
+  const char *slash = strrchr(model, '/'), *base = slash != NULL ? slash + 1 : model;
+  const char *dot = strrchr(base, '.');
+  const size_t len = dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
+  return arena_printf(arena, "%.*s_par.cu", (int)len, str_eq(base, "-") ? "model" : base);
+}
+
+static int write_program(Driver *d, const Compilation *c) {
+  const Options *o = &d->options;
+  if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
+  if (o->stats && o->out == NULL) return EXIT_RIGHT;
+  const char *text = codegen_print(c->program);
+  const char *out = o->out != NULL ? o->out : default_out(d->arena, o->model);
+  const bool written = str_eq(out, "-") ? output_stdout(text) : output_file(d->arena, out, text);
+  if (!written) return EXIT_INPUT;
+  if (o->verbose) fprintf(stderr, "parcc: %8.2f ms  emit\n", now_ms() - d->started);
+  if (o->out == NULL && !o->quiet) fprintf(stderr, "parcc: wrote %s\n", out);
+  return EXIT_RIGHT;
+}
+
+static int compile(Driver *d) {
+  const Options *o = &d->options;
+  const char *name = str_eq(o->model, "-") ? "<stdin>" : o->model;
+  size_t len;
+  const char *text = input_file(d->arena, o->model, &len);
+  if (text == NULL) return EXIT_INPUT;
+  if (o->dump_dir != NULL && mkdir(o->dump_dir, 0777) != 0 && errno != EEXIST) {
+    fprintf(stderr, "parcc: error: cannot create the folder '%s': %s\n", o->dump_dir, strerror(errno));
+    return EXIT_INPUT;
+  }
+  d->started = now_ms();
+  diag_add_source(name, text, len);
+  const AstFile *file = parse_text(d->arena, name, text, len);
+  if (diag_errors() > 0) return EXIT_INPUT;
+  int code;
+  if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
+
+  Compilation c = {.arena = d->arena, .mesh = {.n_axes = 1, .axis = {{"data", o->ranks}}}};
+  c.model = elaborate(d, file);
+  if (c.model == NULL) return EXIT_INPUT;
+  for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
+    if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
+    if (!end_stage(d, stage, NULL, &c, &code)) return code;
+  }
+  return write_program(d, &c);
+}
+
+int main(int argc, char **argv) {
+  Driver d = {.arena = arena_new()};
+  d.stages = list_stages(d.arena, &d.n_stages);
+  int code = options_parse(d.arena, argc, argv, d.stages, d.n_stages, &d.options);
+  if (code < 0) code = compile(&d);
+  if (code == EXIT_RIGHT && !output_stdout("")) code = EXIT_INPUT;
+  diag_reset();
+  arena_free(d.arena);
+  return code;
+}

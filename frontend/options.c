@@ -1,0 +1,260 @@
+// One table of options: parsing, --help and the suggestions all read it.
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "suggest.h"
+
+enum { MAX_RANKS = 65536 };
+
+typedef struct Parser {
+  Arena *arena;
+  Options *options;
+  const Stage *stages;
+  int n_stages;
+} Parser;
+
+// Takes the value of an option (NULL for flags). Returns -1 to go on, else the exit code.
+typedef int ApplyFn(Parser *p, const char *value);
+
+typedef struct OptionSpec {
+  char letter;       // or 0
+  const char *name;  // without the dashes, or NULL
+  const char *value; // what --help calls the value; NULL: a flag
+  ApplyFn *apply;
+  const char *help;
+} OptionSpec;
+
+static int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int misuse(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("parcc: error: ", stderr);
+  vfprintf(stderr, format, args);
+  fputs("\nparcc: try 'parcc --help'\n", stderr);
+  va_end(args);
+  return EXIT_MISUSE;
+}
+
+// ", did you mean 'x'?" or "".
+static const char *did_you_mean(Arena *arena, const char *word, const Strings *candidates, const char *prefix) {
+  const char *nearest = suggest_nearest(word, candidates->at, candidates->len);
+  return nearest != NULL ? arena_printf(arena, "; did you mean '%s%s'?", prefix, nearest) : "";
+}
+
+static int apply_out(Parser *p, const char *value) {
+  if (p->options->out != NULL) return misuse("-o is given twice");
+  if (value[0] == '\0') return misuse("-o: the name of the output is empty");
+  p->options->out = value;
+  return -1;
+}
+
+static bool is_name(const char *text, size_t len) {
+  for (size_t i = 0; i < len; i++) {
+    const char c = text[i];
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!letter && (i == 0 || c < '0' || c > '9')) return false;
+  }
+  return len > 0;
+}
+
+static int apply_define(Parser *p, const char *value) {
+  const char *equals = strchr(value, '=');
+  if (equals == NULL || !is_name(value, (size_t)(equals - value)) || equals[1] == '\0')
+    return misuse("-D %s: expected NAME=VALUE", value);
+  const Define define = {arena_strndup(p->arena, value, (size_t)(equals - value)), equals + 1};
+  vec_push(p->arena, &p->options->elab.defines, define);
+  return -1;
+}
+
+static int apply_dtype(Parser *p, const char *value) {
+  if (!str_eq(value, "f32") && !str_eq(value, "f64")) return misuse("--dtype: expected f32 or f64, found '%s'", value);
+  p->options->elab.f64 = str_eq(value, "f64");
+  return -1;
+}
+
+static int apply_ranks(Parser *p, const char *value) {
+  char *end;
+  errno = 0;
+  const long ranks = strtol(value, &end, 10);
+  if (value[0] == '\0' || *end != '\0' || errno != 0 || ranks < 1 || ranks > MAX_RANKS)
+    return misuse("--ranks: expected a number from 1 to %d, found '%s'", MAX_RANKS, value);
+  p->options->ranks = (int)ranks;
+  return -1;
+}
+
+static int check_stage(const Parser *p, const char *option, const char *name) {
+  Strings names = {0};
+  for (int i = 0; i < p->n_stages; i++) {
+    if (str_eq(p->stages[i].name, name)) return -1;
+    vec_push(p->arena, &names, p->stages[i].name);
+  }
+  return misuse("%s: there is no pass '%s'%s", option, name, did_you_mean(p->arena, name, &names, ""));
+}
+
+static int apply_dump_after(Parser *p, const char *value) {
+  vec_push(p->arena, &p->options->dump_after, value);
+  return check_stage(p, "--dump-after", value);
+}
+
+static int apply_dump_dir(Parser *p, const char *value) {
+  p->options->dump_dir = value;
+  return -1;
+}
+
+static int apply_stop_after(Parser *p, const char *value) {
+  p->options->stop_after = value;
+  return check_stage(p, "--stop-after", value);
+}
+
+static int apply_stats(Parser *p, const char *value) {
+  (void)value;
+  p->options->stats = true;
+  return -1;
+}
+
+static int apply_json(Parser *p, const char *value) {
+  (void)value;
+  p->options->json = true;
+  return -1;
+}
+
+static int apply_quiet(Parser *p, const char *value) {
+  (void)value;
+  p->options->quiet = true;
+  return -1;
+}
+
+static int apply_verbose(Parser *p, const char *value) {
+  (void)value;
+  p->options->verbose = true;
+  return -1;
+}
+
+static int apply_version(Parser *p, const char *value) {
+  (void)p, (void)value;
+  printf("parcc %s\n", PARCC_VERSION);
+  return EXIT_RIGHT;
+}
+
+static int apply_help(Parser *p, const char *value);
+
+static const OptionSpec table[] = {
+    {'o', NULL, "OUT.cu", apply_out, "write the program to OUT.cu (- for standard output; default: MODEL_par.cu here)"},
+    {'D', NULL, "NAME=VALUE", apply_define, "set a parameter of the model"},
+    {0, "dtype", "f32|f64", apply_dtype, "the type of real numbers (default f32)"},
+    {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
+    {0, "stats", NULL, apply_stats, "print parameters, operations and memory; a program is written only with -o"},
+    {0, "json", NULL, apply_json, "with --stats: print them as JSON"},
+    {0, "dump-after", "PASS", apply_dump_after, "print the model as it is after the pass (may be repeated)"},
+    {0, "dump-dir", "DIR", apply_dump_dir, "write the model after every pass to DIR/NN.PASS.txt"},
+    {0, "stop-after", "PASS", apply_stop_after, "end after the pass; no program is written"},
+    {'q', "quiet", NULL, apply_quiet, "do not name the file that was written"},
+    {'v', "verbose", NULL, apply_verbose, "print the time that every pass took"},
+    {'h', "help", NULL, apply_help, "print this"},
+    {0, "version", NULL, apply_version, "print the version"},
+};
+enum { TABLE_LEN = sizeof table / sizeof table[0] };
+
+static int apply_help(Parser *p, const char *value) {
+  (void)value;
+  puts("usage: parcc MODEL.dnn [-o OUT.cu] [options]\n\n"
+       "Compiles the description of a neural network to a CUDA/cuBLAS/NCCL C program that\n"
+       "trains it on several devices. MODEL.dnn may be '-': standard input.\n\noptions:");
+  for (int i = 0; i < TABLE_LEN; i++) {
+    const OptionSpec *spec = &table[i];
+    Text left = {.arena = p->arena};
+    if (spec->letter != 0) text_printf(&left, "-%c%s", spec->letter, spec->name != NULL ? ", " : "");
+    if (spec->name != NULL) text_printf(&left, "--%s", spec->name);
+    if (spec->value != NULL) text_printf(&left, "%s%s", spec->name != NULL ? "=" : " ", spec->value);
+    printf("  %-20s %s\n", text_str(&left), spec->help);
+  }
+  puts("\npasses:");
+  for (int i = 0; i < p->n_stages; i++) printf("  %-20s %s\n", p->stages[i].name, p->stages[i].summary);
+  puts("\nexit code: 0 right, 1 the input is at fault, 2 the command line is, 3 the compiler is");
+  return EXIT_RIGHT;
+}
+
+static const OptionSpec *find_letter(char letter) {
+  for (int i = 0; i < TABLE_LEN; i++)
+    if (table[i].letter != 0 && table[i].letter == letter) return &table[i];
+  return NULL;
+}
+
+static const OptionSpec *find_name(const char *name) {
+  for (int i = 0; i < TABLE_LEN; i++)
+    if (table[i].name != NULL && str_eq(table[i].name, name)) return &table[i];
+  return NULL;
+}
+
+static int unknown_long(const Parser *p, const char *name) {
+  Strings names = {0};
+  for (int i = 0; i < TABLE_LEN; i++)
+    if (table[i].name != NULL) vec_push(p->arena, &names, table[i].name);
+  return misuse("unknown option '--%s'%s", name, did_you_mean(p->arena, name, &names, "--"));
+}
+
+// Applies --name, --name=value or --name value; *i is moved over a value taken from the next argument.
+static int parse_long(Parser *p, int argc, char **argv, int *i) {
+  const char *text = argv[*i] + 2, *equals = strchr(text, '=');
+  const char *name = equals != NULL ? arena_strndup(p->arena, text, (size_t)(equals - text)) : text;
+  const OptionSpec *spec = find_name(name);
+  if (spec == NULL) return unknown_long(p, name);
+  if (spec->value == NULL) return equals == NULL ? spec->apply(p, NULL) : misuse("--%s takes no value", name);
+  if (equals != NULL) return spec->apply(p, equals + 1);
+  if (*i + 1 == argc) return misuse("--%s needs a value: --%s=%s", name, name, spec->value);
+  return spec->apply(p, argv[++*i]);
+}
+
+// Applies -x, -xyz of flags, -xVALUE or -x VALUE.
+static int parse_short(Parser *p, int argc, char **argv, int *i) {
+  for (const char *c = argv[*i] + 1; *c != '\0'; c++) {
+    const OptionSpec *spec = find_letter(*c);
+    if (spec == NULL) return misuse("unknown option '-%c'", *c);
+    if (spec->value == NULL) {
+      const int code = spec->apply(p, NULL);
+      if (code >= 0) return code;
+      continue;
+    }
+    if (c[1] != '\0') return spec->apply(p, c + 1);
+    if (*i + 1 == argc) return misuse("-%c needs a value: -%c %s", *c, *c, spec->value);
+    return spec->apply(p, argv[++*i]);
+  }
+  return -1;
+}
+
+static int take_model(Parser *p, const char *path) {
+  if (p->options->model != NULL) return misuse("two models are given: '%s' and '%s'", p->options->model, path);
+  p->options->model = path;
+  return -1;
+}
+
+static int check_together(const Options *options) {
+  if (options->model == NULL) return misuse("no model is given");
+  if (options->json && !options->stats) return misuse("--json goes with --stats");
+  if (options->stats && options->stop_after != NULL)
+    return misuse("--stats needs all passes, --stop-after leaves some out");
+  if (options->stop_after != NULL && options->out != NULL)
+    return misuse("-o asks for a program, --stop-after ends before there is one");
+  if (options->out != NULL && str_eq(options->out, "-") && (options->stats || options->dump_after.len > 0))
+    return misuse("-o -: standard output is taken by %s", options->stats ? "--stats" : "--dump-after");
+  if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
+    return misuse("-o %s: the program would overwrite the model", options->out);
+  return -1;
+}
+
+int options_parse(Arena *arena, int argc, char **argv, const Stage *stages, int n_stages, Options *options) {
+  *options = (Options){.ranks = 1};
+  Parser p = {arena, options, stages, n_stages};
+  bool only_names = false; // after "--"
+  for (int i = 1; i < argc; i++) {
+    const char *arg = argv[i];
+    int code;
+    if (only_names || arg[0] != '-' || arg[1] == '\0') code = take_model(&p, arg);
+    else if (str_eq(arg, "--")) only_names = true, code = -1;
+    else code = arg[1] == '-' ? parse_long(&p, argc, argv, &i) : parse_short(&p, argc, argv, &i);
+    if (code >= 0) return code;
+  }
+  return check_together(options);
+}

@@ -1,0 +1,36 @@
+// The command line of parcc.
+#ifndef PARCC_FRONTEND_OPTIONS_H
+#define PARCC_FRONTEND_OPTIONS_H
+
+#include "frontend.h"
+
+typedef enum ExitCode {
+  EXIT_RIGHT = 0,
+  EXIT_INPUT = 1,    // the model or a file is at fault
+  EXIT_MISUSE = 2,   // the command line is
+  EXIT_INTERNAL = 3, // the compiler is
+} ExitCode;
+
+typedef VEC(const char *) Strings;
+
+typedef struct Options {
+  const char *model; // path, or "-": standard input
+  const char *out;   // path, or "-": standard output; NULL: not given
+  ElabOptions elab;
+  int ranks;
+  Strings dump_after;     // names of stages
+  const char *dump_dir;   // or NULL
+  const char *stop_after; // or NULL
+  bool stats, json, quiet, verbose;
+} Options;
+
+// A stage of the compilation that can be dumped and stopped after.
+typedef struct Stage {
+  const char *name, *summary;
+} Stage;
+
+// Reads the command line. Returns -1 to go on, else the exit code of the process: --help and --version have been printed,
+// or what was wrong has been said. `stages` are the names --dump-after and --stop-after know.
+int options_parse(Arena *arena, int argc, char **argv, const Stage *stages, int n_stages, Options *options);
+
+#endif

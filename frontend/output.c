@@ -1,0 +1,89 @@
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_INPUT = 64 << 20 }; // bytes of a model text
+
+static void complain(const char *what, const char *path, int error) {
+  fprintf(stderr, "parcc: error: cannot %s '%s': %s\n", what, path, strerror(error));
+}
+
+static char *read_all(Arena *arena, FILE *file, const char *path, size_t *len) {
+  size_t cap = 1 << 16;
+  char *text = arena_alloc(arena, cap);
+  *len = 0;
+  for (size_t got; (got = fread(text + *len, 1, cap - 1 - *len, file)) > 0;) {
+    *len += got;
+    if (*len > MAX_INPUT) {
+      fprintf(stderr, "parcc: error: '%s' is larger than %d MiB\n", path, MAX_INPUT >> 20);
+      return NULL;
+    }
+    if (*len + 1 < cap) continue;
+    char *bigger = arena_alloc(arena, cap * 2);
+    memcpy(bigger, text, *len);
+    text = bigger;
+    cap *= 2;
+  }
+  if (ferror(file)) {
+    complain("read", path, errno);
+    return NULL;
+  }
+  text[*len] = '\0';
+  return text;
+}
+
+char *input_file(Arena *arena, const char *path, size_t *len) {
+  if (str_eq(path, "-")) return read_all(arena, stdin, "<stdin>", len);
+  FILE *file = fopen(path, "rb");
+  if (file == NULL) {
+    complain("read", path, errno);
+    return NULL;
+  }
+  char *text = read_all(arena, file, path, len);
+  fclose(file);
+  return text;
+}
+
+// Writes the text and closes the file; 0, or what went wrong.
+static int write_and_close(FILE *file, const char *text) {
+  const size_t len = strlen(text);
+  int error = fwrite(text, 1, len, file) == len ? 0 : errno;
+  if (fclose(file) != 0 && error == 0) error = errno;
+  return error;
+}
+
+static bool write_in_place(const char *path, const char *text) {
+  FILE *file = fopen(path, "wb");
+  const int error = file != NULL ? write_and_close(file, text) : errno;
+  if (error != 0) complain("write", path, error);
+  return error == 0;
+}
+
+bool output_file(Arena *arena, const char *path, const char *text) {
+  struct stat status;
+  const bool exists = stat(path, &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, text);
+  char *resolved = exists ? realpath(path, NULL) : NULL; // a symbolic link stays one
+  const char *dst = resolved != NULL ? resolved : path;
+  const char *temporary = arena_printf(arena, "%s.%ld.tmp", dst, (long)getpid());
+  const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL, exists ? status.st_mode & 0777 : 0666);
+  FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+  int error = file != NULL ? write_and_close(file, text) : errno;
+  if (error == 0 && rename(temporary, dst) != 0) error = errno;
+  if (error != 0) {
+    if (fd >= 0) unlink(temporary);
+    complain("write", path, error);
+  }
+  free(resolved);
+  return error == 0;
+}
+
+bool output_stdout(const char *text) {
+  const bool written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+  if (!written) fprintf(stderr, "parcc: error: cannot write to standard output: %s\n", strerror(errno));
+  return written;
+}

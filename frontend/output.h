@@ -1,0 +1,15 @@
+// Reading models and writing results, whole or not at all.
+#ifndef PARCC_FRONTEND_OUTPUT_H
+#define PARCC_FRONTEND_OUTPUT_H
+
+#include "../ir/base.h"
+
+// The bytes of a file ("-": of standard input), NUL-terminated, in the arena. On failure says why and returns NULL.
+char *input_file(Arena *arena, const char *path, size_t *len);
+// Writes the text to a temporary file beside `path` and renames it, so that `path` holds the old text or the new one, never
+// a part. What is not a regular file (a device, a pipe) is written in place. On failure says why and returns false.
+bool output_file(Arena *arena, const char *path, const char *text);
+// Writes and flushes; on failure says why and returns false.
+bool output_stdout(const char *text);
+
+#endif
