@@ -44,7 +44,9 @@ struct AstExpr {
   AstOp op;
   AstExpr *lhs, *rhs;
   AstArgs args;
+  int depth; // height of the tree below, at most AST_MAX_DEPTH: a walk may recurse
 };
+enum { AST_MAX_DEPTH = 400, AST_MAX_NESTING = 100 }; // of expressions; of brackets and blocks
 
 // One dimension in the brackets of a declaration.
 typedef struct AstDim {
