@@ -1,0 +1,53 @@
+#include "../../ir/base.h"
+#include "check.h"
+
+static void arena_memory_is_zeroed_and_apart(void) {
+  Arena *arena = arena_new();
+  for (size_t size = 0; size < 3u << 20; size = size * 2 + 1) {
+    unsigned char *a = arena_alloc(arena, size), *b = arena_alloc(arena, size);
+    bool zero = true;
+    for (size_t i = 0; i < size; i++) zero = zero && a[i] == 0 && b[i] == 0;
+    CHECK(zero);
+    CHECK((uintptr_t)a % _Alignof(max_align_t) == 0);
+    CHECK(size == 0 || a + size <= b || b + size <= a);
+    memset(a, 0xff, size);
+    memset(b, 0xff, size);
+  }
+  arena_free(arena);
+}
+
+static void text_grows(void) {
+  Arena *arena = arena_new();
+  Text text = {.arena = arena};
+  CHECK_STR(text_str(&text), "");
+  for (int i = 0; i < 1000; i++) text_printf(&text, "%03d,", i);
+  CHECK_INT((int64_t)text.len, 4000);
+  CHECK(strncmp(text_str(&text), "000,001,", 8) == 0);
+  CHECK_STR(text_str(&text) + 3992, "998,999,");
+  CHECK_STR(arena_printf(arena, "%s-%d", "a", 7), "a-7");
+  CHECK_STR(arena_strndup(arena, "abcdef", 3), "abc");
+  arena_free(arena);
+}
+
+static void vectors_grow(void) {
+  Arena *arena = arena_new();
+  VEC(int) numbers = {0};
+  for (int i = 0; i < 1000; i++) vec_push(arena, &numbers, i * i);
+  CHECK_INT(numbers.len, 1000);
+  for (int i = 0; i < 1000; i++) CHECK_INT(numbers.at[i], i * i);
+  arena_free(arena);
+}
+
+static void names_are_found(void) {
+  Arena *arena = arena_new();
+  Names names = {.arena = arena};
+  CHECK_INT(names_get(&names, "missing"), -1);
+  for (int i = 0; i < 500; i++) names_set(&names, arena_printf(arena, "name%d", i), i);
+  names_set(&names, "name7", 70);
+  for (int i = 0; i < 500; i++) CHECK_INT(names_get(&names, arena_printf(arena, "name%d", i)), i == 7 ? 70 : i);
+  CHECK_INT(names_get(&names, "name500"), -1);
+  CHECK_INT(names.len, 500);
+  arena_free(arena);
+}
+
+CHECKS(TEST(arena_memory_is_zeroed_and_apart), TEST(text_grows), TEST(vectors_grow), TEST(names_are_found))
