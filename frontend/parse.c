@@ -343,17 +343,19 @@ static void word_expected(Text *out, const char *const *expected, int n) {
   if (definition) part[n_parts++] = "a definition ('op', 'layer', 'optimizer', 'fn', 'model' or 'train')";
   else if (statement) part[n_parts++] = "a statement";
   else if (expression) part[n_parts++] = "an expression";
+  else if (has(expected, n, "a reduction")) part[n_parts++] = "the name of an operator, a layer or a function";
   else if (has(expected, n, "a name")) part[n_parts++] = "a name";
   else if (has(expected, n, "a string")) part[n_parts++] = "a string";
 
-  static const char *const structure[] = {"';'", "')'", "']'", "'}'", "'{'", "'->'", "'='", "'['", "','",
-                                          "'in'", "'('", "'op'", "'split'", "':'"};
+  static const char *const structure[] = {"','", "';'", "')'", "']'", "'}'", "'->'", "'{'", "'='", "'['",
+                                          "'in'", "'('", "'op'", "'split'"};
   // After a complete expression or declaration only what ends it is worth saying.
   bool ends = has(expected, n, "';'") || has(expected, n, "')'") || has(expected, n, "']'") || has(expected, n, "'{'");
   bool inside = has(expected, n, "')'") || has(expected, n, "']'");
   for (size_t i = 0; i < sizeof structure / sizeof *structure && n_parts < 8; i++) {
     const char *s = structure[i];
     if (!has(expected, n, s) || definition) continue;
+    if (str_eq(s, "'['") && has(expected, n, "'.'")) continue; // an index: an operator like others
     bool closer = str_eq(s, "';'") || str_eq(s, "')'") || str_eq(s, "']'") || str_eq(s, "'}'");
     bool opener = str_eq(s, "'{'") || str_eq(s, "'->'");
     if ((statement || expression) && !closer) continue;
@@ -367,6 +369,11 @@ static void word_expected(Text *out, const char *const *expected, int n) {
 
 static bool is_keyword(const char *terminal) { return terminal[0] == '\'' && terminal[1] >= 'a' && terminal[1] <= 'z'; }
 
+static bool is_comparison(const char *terminal) {
+  static const char *const comparison[] = {"'=='", "'!='", "'<'", "'<='", "'>'", "'>='"};
+  return has(comparison, 6, terminal);
+}
+
 void parse_report(Parse *p, const char *const *expected, int n, const char *found, Loc loc) {
   bool at_end = p->token_len == 0;
   Text message = {.arena = p->arena};
@@ -374,6 +381,10 @@ void parse_report(Parse *p, const char *const *expected, int n, const char *foun
   word_expected(&message, expected, n);
   if (at_end) text_printf(&message, " before the end of the file");
   else text_printf(&message, " before '%.*s%s'", p->token_len > 40 ? 40 : p->token_len, p->token_text, p->token_len > 40 ? "..." : "");
+  if (is_comparison(found) && has(expected, n, "'*'") && !has(expected, n, "'<'")) {
+    diag_error(loc, "comparisons do not chain: write 'a < b and b < c'");
+    return;
+  }
   bool wants_name = has(expected, n, "a name") || has(expected, n, "a number");
   if (is_keyword(found) && wants_name && !has(expected, n, "'for'") && !at_end)
     text_printf(&message, ", which is a keyword");

@@ -64,7 +64,7 @@ enum { MAX_ELSE_IFS = AST_MAX_NESTING };
 %type <decls> params param_list results result_list
 %type <wheres> where where_list
 %type <targets> names
-%type <text> def_name setting
+%type <text> def_name
 %type <stmt> stmt if_else
 %type <chain> if_chain
 %type <block> block stmts
@@ -187,7 +187,9 @@ stmt:
     names '=' value semi {
       $$ = parse_stmt(p, AST_ASSIGN, @1); memcpy(&$$->targets, $1, sizeof $$->targets); $$->value = $3; }
   | OPTIMIZER '=' value semi     { $$ = parse_stmt_value(p, AST_ASSIGN, @1, "optimizer", @1, $3); }
-  | setting NAME '=' value semi  { $$ = parse_stmt_value(p, AST_DATA, @1, $2, @2, $4); }
+  | NAME NAME '=' value semi     { /* data image = ... in train; no other word stands before a name */
+      if (!str_eq($1, "data")) diag_error(@2, "expected '=' before '%s'", $2);
+      $$ = parse_stmt_value(p, AST_DATA, @1, $2, @2, $4); }
   | NAME bracket_args '=' value semi {
       $$ = parse_stmt(p, AST_INDEX_STMT, @1); $$->decl = *parse_decl(p, @1, $1, $2); $$->value = $4; }
   | INPUT typed_decl semi        { $$ = parse_stmt(p, AST_INPUT, @1); $$->decl = *$2; }
@@ -202,13 +204,6 @@ stmt:
   | if_else
   | REQUIRE value semi           { $$ = parse_stmt(p, AST_REQUIRE, @1); $$->value = $2; }
   | REQUIRE value ',' STRING semi { $$ = parse_stmt(p, AST_REQUIRE, @1); $$->value = $2; $$->text = $4; }
-  ;
-
-/* 'data image = ...' in train; no other word stands before a name. */
-setting:
-    NAME {
-      $$ = $1;
-      if (!str_eq($1, "data")) diag_error(@1, "expected a statement before '%s'", $1); }
   ;
 
 /* A missing ';' is reported and taken as read. */
