@@ -61,6 +61,7 @@ double fn_eval(Fn fn, double a, double b, double c) {
   case FN_not: return a == 0;
   case FN_select: return a != 0 ? b : c;
   case FN_stop: return a;
+  case FN_one: return 1;
   case FN_COUNT: break;
   }
   fatal("fn_eval: unknown function %d", (int)fn);

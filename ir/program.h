@@ -1,0 +1,174 @@
+// The program of one rank: what codegen prints and nothing more. Local extents, kernels, library calls, collectives,
+// streams, events, buffers with their places.
+#ifndef PARCC_IR_PROGRAM_H
+#define PARCC_IR_PROGRAM_H
+
+#include "model.h"
+
+// A part of a split dimension: rank r has the block of its coordinate on the axis. Extents count whole units.
+typedef struct RankBlock {
+  const char *name; // "n"
+  int64_t extent;   // units over all ranks
+  int axis;
+} RankBlock;
+
+// A length known when the program starts: fixed, times the length of a rank's block.
+typedef struct Extent {
+  int64_t fixed;
+  int block; // or -1
+} Extent;
+
+typedef struct Buffer {
+  int64_t bytes;     // of the largest rank
+  bool persistent;   // parameters, states, inputs: live all the time
+  int first, last;   // first and last step that use it, in the program's order
+  int64_t offset;    // place in the arena
+} Buffer;
+
+// A tensor as this rank holds it. Views and in-place results share the buffer of another tensor.
+typedef struct ProgTensor {
+  const char *name;   // as in the graph
+  const char *c_name; // member of the emitted struct
+  Role role;
+  ScalarType type;
+  int rank;
+  Extent extent[IR_MAX_RANK];
+  int64_t global[IR_MAX_RANK];
+  const char *dim[IR_MAX_RANK];
+  int buffer;
+  bool shown; // has a member of its own in the emitted struct
+  int steps;  // how many steps use it
+} ProgTensor;
+
+typedef struct LoopDim { // a dimension of a kernel's loops
+  const char *name;
+  Extent extent;
+  int64_t global;
+} LoopDim;
+
+// One statement of a kernel: out[dims] = body, or a reduction into it over the stage's inner dimensions.
+typedef struct Statement {
+  const char *name;  // of the operator
+  int out;           // tensor
+  Reduce reduce;
+  const Expr *body;  // over the kernel's dims; accesses in the kernel's merged shapes
+  int out_rank;
+  int out_dim[IR_MAX_RANK]; // kernel dims that index the output
+  bool store;        // the result is needed outside of the kernel or by another stage
+} Statement;
+
+typedef struct Stage { // one nest of loops over inner dims; statements run point by point, in order
+  int n_inner;
+  int inner[IR_MAX_DIMS];
+  VEC(Statement) statements;
+  bool sync_before;    // reads what an earlier stage stored
+} Stage;
+
+typedef struct KernelTensor { // a tensor in the merged shape a kernel sees
+  int tensor;
+  int rank;
+  Extent extent[IR_MAX_RANK];
+  int64_t global[IR_MAX_RANK];
+  Extent loop_stride; // elements to advance per iteration of the loop around the step; fixed 0: none
+} KernelTensor;
+
+typedef enum KernelKind {
+  KERNEL_FLAT,  // one loop over all elements
+  KERNEL_GRID,  // grid dims over blocks; inner dims, or the last dims if there are none, over threads
+  KERNEL_LANES, // neighbouring elements of the last grid dim to one thread each, inner dims in sequence
+} KernelKind;
+
+typedef struct Kernel {
+  KernelKind kind;
+  const char *name;
+  int n_dims, n_grid; // dims[0 .. n_grid) are the rows
+  LoopDim dims[IR_MAX_DIMS];
+  VEC(Stage) stages;
+  VEC(KernelTensor) tensors;
+} Kernel;
+
+typedef struct Gemm { // row-major c[m, n] (+)= alpha * a[m, k] * b[k, n]; transposed operands lie as a[k, m], b[n, k]
+  int a, b, c;
+  bool a_transposed, b_transposed, accumulate;
+  Extent m, n, k, lda, ldb, ldc;
+  Extent batch, batch_a, batch_b, batch_c; // batch.fixed 1, block -1: a single one; strides in elements
+  Extent loop_a, loop_b, loop_c;           // elements to advance per iteration of the loop around
+  double alpha;
+  const char *text; // "y[n, co] = x[n, ci] * w[co, ci]" for the comment
+} Gemm;
+
+typedef struct Collective {
+  int tensor;      // in place
+  int axis;
+  ReshardKind kind;
+  Reduce reduce;
+  Extent count;    // elements of the whole tensor; all-gather: elements of one unit of the block
+  int block;       // all-gather, slice: the block that is exchanged
+  int dst;         // all-gather, slice: the tensor made
+  Extent outer, inner; // all-gather, slice: elements before and after the split dimension
+} Collective;
+
+typedef enum StepKind { STEP_KERNEL, STEP_GEMM, STEP_LOOP, STEP_COLLECTIVE, STEP_ZERO, STEP_COPY, STEP_RECORD, STEP_WAIT } StepKind;
+typedef enum Stream { STREAM_COMPUTE, STREAM_COMM } Stream;
+
+typedef struct Step Step;
+struct Step {
+  StepKind kind;
+  const char *layer, *name;
+  Loc loc;
+  union {
+    Kernel kernel;
+    Gemm gemm;
+    struct {
+      const char *var;
+      Extent extent;
+      VEC(Step *) body;
+    } loop;
+    Collective collective;
+    int zero; // tensor
+    struct { int dst, src; } copy;
+    struct { int event; Stream stream; } sync; // RECORD: on this stream; WAIT: this stream waits
+  };
+};
+
+typedef enum ProcedureKind { PROC_INIT, PROC_FORWARD, PROC_BACKWARD, PROC_REPORT, PROC_UPDATE, PROC_EVALUATE, PROCEDURES } ProcedureKind;
+const char *procedure_name(ProcedureKind kind);
+
+typedef struct Procedure {
+  VEC(Step *) steps;
+} Procedure;
+
+typedef struct ProgInput { // an input of the model and where its batch goes
+  int input;  // in Model.inputs
+  int train, eval; // tensors, or -1
+} ProgInput;
+
+typedef struct ProgScalar { const char *name; int train, eval; } ProgScalar; // tensors or -1
+
+typedef struct Program {
+  Arena *arena;
+  const Model *model;
+  Mesh mesh;
+  VEC(RankBlock) blocks;
+  VEC(ProgTensor) tensors;
+  VEC(Buffer) buffers;
+  Procedure procedure[PROCEDURES];
+  VEC(ProgInput) inputs;
+  VEC(ProgScalar) scalars; // losses, then metrics
+  VEC(int) stored;         // parameters and states, in order of creation
+  int gradient_norm;
+  int n_events;
+  int64_t arena_bytes, lower_bound; // planned peak; largest sum of live buffers
+} Program;
+
+Extent extent_fixed(int64_t n);
+Extent extent_mul(Extent a, Extent b); // at most one of them with a block
+int64_t extent_max(const Program *program, Extent e); // on the largest rank
+bool extent_equal(Extent a, Extent b);
+
+// Calls visit for every tensor a step uses, loops included.
+void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, bool written), void *ctx);
+void program_print(const Program *program, Text *out);
+void program_verify(const Program *program, const char *pass);
+
+#endif

@@ -1,0 +1,17 @@
+// Every pass on graphs, in the order of the pipeline. Each file states what it requires and guarantees.
+#ifndef PARCC_PASSES_PASSES_H
+#define PARCC_PASSES_PASSES_H
+
+#include "pipeline.h"
+
+void pass_autodiff(Graph *train);
+// Constant folding, trivial operators, common subexpressions, dead code. Counts are folded unless `partial_batches`:
+// the evaluation graph, whose last batch may be smaller.
+void pass_simplify(Graph *graph, bool partial_batches);
+void pass_decompose(Graph *graph);
+// The plan "data": inputs are cut along their first dimension over every axis, and operators follow their operands.
+void pass_plan_data(Graph *graph, const Mesh *mesh);
+// Puts in every change of layout that the plan asks for, as an operator.
+void pass_apply_plan(Graph *graph, const Mesh *mesh);
+
+#endif

@@ -1,0 +1,30 @@
+// The pipeline: from the model graphs to the program of one rank. The table in pipeline.c is the whole of it.
+#ifndef PARCC_PASSES_PIPELINE_H
+#define PARCC_PASSES_PIPELINE_H
+
+#include "../ir/model.h"
+#include "../ir/program.h"
+
+typedef struct Compilation {
+  Arena *arena;
+  Model *model;     // its graphs become training graphs, then sharded graphs
+  Mesh mesh;
+  Program *program; // from pass "lower" on
+} Compilation;
+
+typedef struct Pass {
+  const char *name;
+  const char *summary; // one line for --help
+  void (*run)(Compilation *c);
+} Pass;
+
+extern const Pass pipeline[];
+extern const int pipeline_len;
+
+int pipeline_find(const char *name); // position of the pass, or -1
+// Runs pass number `pass` and verifies what it left; a broken rule is an internal error.
+void pipeline_run(Compilation *c, int pass);
+// The stage as it is after the last pass that ran, as text.
+void pipeline_print(const Compilation *c, Text *out);
+
+#endif

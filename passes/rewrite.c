@@ -1,0 +1,75 @@
+#include "rewrite.h"
+
+static void renumber_producers(Graph *graph) {
+  for (int t = 0; t < graph->tensors.len; t++) graph_tensor(graph, t)->producer = -1;
+  for (int i = 0; i < graph->ops.len; i++) graph_tensor(graph, graph->ops.at[i].out)->producer = i;
+}
+
+void graph_sort_by_phase(Graph *graph) {
+  Op *sorted = NEW_ARRAY(graph->arena, Op, graph->ops.len);
+  int n = 0;
+  for (int phase = PHASE_INIT; phase <= PHASE_UPDATE; phase++)
+    for (int i = 0; i < graph->ops.len; i++)
+      if ((int)graph->ops.at[i].phase == phase) sorted[n++] = graph->ops.at[i];
+  graph->ops.at = sorted;
+  graph->ops.cap = graph->ops.len;
+  renumber_producers(graph);
+}
+
+void graph_keep_ops(Graph *graph, const bool *keep) {
+  int n = 0;
+  for (int i = 0; i < graph->ops.len; i++)
+    if (keep[i]) graph->ops.at[n++] = graph->ops.at[i];
+  graph->ops.len = n;
+  renumber_producers(graph);
+}
+
+const Expr *access_plain(const Graph *graph, int tensor, int first_dim) {
+  const Tensor *t = graph_tensor(graph, tensor);
+  Index index[IR_MAX_RANK];
+  for (int i = 0; i < t->rank; i++) index[i] = index_dim(first_dim + i);
+  return expr_access(graph->arena, tensor, t->type, t->rank, index, 0);
+}
+
+bool access_in_range(const Graph *graph, const Op *op, const Expr *access) {
+  const Tensor *tensor = graph_tensor(graph, access->access.tensor);
+  int64_t extent[IR_MAX_DIMS], lo, hi;
+  for (int d = 0; d < op->n_dims; d++) extent[d] = op->dims[d].extent;
+  for (int i = 0; i < access->access.rank; i++) {
+    const Index *index = &access->access.index[i];
+    index_range(index, extent, op->n_dims, &lo, &hi);
+    if (index->div != 1 || lo < 0 || hi >= tensor->extent[i]) return false;
+  }
+  return true;
+}
+
+int access_full_dim(const Graph *graph, const Op *op, const Expr *access, int i) {
+  const int d = index_plain_dim(&access->access.index[i]);
+  return d >= 0 && op->dims[d].extent == graph_tensor(graph, access->access.tensor)->extent[i] ? d : -1;
+}
+
+void op_drop_unit_dims(Graph *graph, Op *op) {
+  Index by[IR_MAX_DIMS];
+  Dim dims[IR_MAX_DIMS];
+  int n = 0;
+  bool change = false;
+  for (int d = 0; d < op->n_dims; d++) {
+    const bool unit = op->dims[d].extent == 1;
+    change |= unit && (d >= op->n_out || expr_uses_dim(op->body, d));
+    if (unit && d >= op->n_out) {
+      by[d] = index_const(0);
+      continue;
+    }
+    by[d] = unit ? index_const(0) : index_dim(n);
+    dims[n++] = op->dims[d];
+  }
+  if (!change) return;
+  op->body = expr_substitute(graph->arena, op->body, by, op->n_dims);
+  memcpy(op->dims, dims, sizeof *dims * (size_t)n);
+  op->n_dims = n;
+  if (n == op->n_out && op->reduce != REDUCE_ARGMAX) op->reduce = REDUCE_NONE;
+}
+
+void dims_of_tensor(const Tensor *tensor, Dim *dims) {
+  for (int d = 0; d < tensor->rank; d++) dims[d] = (Dim){tensor->dim[d], tensor->extent[d]};
+}

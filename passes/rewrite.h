@@ -1,0 +1,22 @@
+// What several passes on graphs need: rebuilding the list of operators, solving and inlining accesses.
+#ifndef PARCC_PASSES_REWRITE_H
+#define PARCC_PASSES_REWRITE_H
+
+#include "../ir/graph.h"
+
+// Sorts the operators by phase, keeping the order within a phase, and renumbers producers.
+void graph_sort_by_phase(Graph *graph);
+// Keeps the operators with keep[op] and renumbers producers; tensors keep their ids.
+void graph_keep_ops(Graph *graph, const bool *keep);
+// An access to the whole tensor at the dimensions first, first + 1, ...: tensor[d_first, d_first+1, ...].
+const Expr *access_plain(const Graph *graph, int tensor, int first_dim);
+// True if all indices lie inside of the tensor for every point of the op's iteration space.
+bool access_in_range(const Graph *graph, const Op *op, const Expr *access);
+// True if index i of the access is exactly one dimension whose extent is the tensor's.
+int access_full_dim(const Graph *graph, const Op *op, const Expr *access, int i);
+// A dimension of extent 1 always has index 0: drops its coefficients everywhere, and drops it where it is reduced.
+void op_drop_unit_dims(Graph *graph, Op *op);
+// The dims of a tensor as iteration dimensions.
+void dims_of_tensor(const Tensor *tensor, Dim *dims);
+
+#endif

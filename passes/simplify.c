@@ -1,0 +1,194 @@
+// simplify: constant folding, trivial operators, common subexpressions, dead code.
+//
+// Requires: operators sorted by phase. Guarantees: the same, no operator without a reader, no two equal operators, no
+// operator that only copies, transposes, broadcasts or slices, unless it is stored, reported or viewed.
+//
+//   t[n, c] = 2;  u[c, n] = x[n, c];  y[n, c] = (t[n, c] * u[c, n]);  z[n, c] = (2 * x[n, c])
+// becomes
+//   y[n, c] = (2 * x[n, c])      and z is y
+#include "passes.h"
+#include "rewrite.h"
+
+typedef struct Simplifier {
+  Graph *graph;
+  bool partial_batches;
+  int *alias;      // by tensor: the tensor to read instead (itself if none)
+  bool *pinned;    // by tensor: kept under its own id: stores, losses, metrics, gradients
+  int *bucket;     // hash table of operators, chained
+  int *next;
+  int n_buckets;
+  const Op *op;    // the operator being rewritten
+} Simplifier;
+
+static void pin(Simplifier *s, int tensor) {
+  if (tensor >= 0) s->pinned[tensor] = true;
+}
+
+static void pin_results(Simplifier *s) {
+  const Graph *graph = s->graph;
+  for (int i = 0; i < graph->stores.len; i++) pin(s, graph->stores.at[i].value);
+  for (int i = 0; i < graph->losses.len; i++) pin(s, graph->losses.at[i].tensor);
+  for (int i = 0; i < graph->metrics.len; i++) pin(s, graph->metrics.at[i].tensor);
+  pin(s, graph->gradient_norm);
+  for (int t = 0; t < graph->tensors.len; t++)
+    if (graph_tensor(graph, t)->role != ROLE_VALUE) s->pinned[t] = true;
+}
+
+// ---- bodies ------------------------------------------------------------------------------------------------------
+
+static bool is_trivial(const Expr *e) {
+  if (e->kind == EXPR_CONST || e->kind == EXPR_ACCESS || e->kind == EXPR_RUN) return true;
+  if (e->kind != EXPR_CALL) return false;
+  if (e->call.fn == FN_neg) return is_trivial(e->call.arg[0]);
+  return e->call.fn == FN_mul && e->call.arg[0]->kind == EXPR_CONST && is_trivial(e->call.arg[1]);
+}
+
+static const Expr *rewrite_leaf(void *ctx, const Expr *e) {
+  Simplifier *s = ctx;
+  Graph *graph = s->graph;
+  if (e->kind != EXPR_ACCESS) return e;
+  const int tensor = s->alias[e->access.tensor];
+  if (tensor != e->access.tensor)
+    e = expr_access(graph->arena, tensor, e->type, e->access.rank, e->access.index, e->access.outside);
+  const int producer = graph_tensor(graph, tensor)->producer;
+  if (producer < 0) return e;
+  const Op *source = &graph->ops.at[producer];
+  if (source->kind != OP_COMPUTE || source->reduce != REDUCE_NONE || !is_trivial(source->body)) return e;
+  if (source->body->type != e->type || !access_in_range(graph, s->op, e)) return e;
+  Index by[IR_MAX_DIMS];
+  for (int i = 0; i < e->access.rank; i++) by[i] = e->access.index[i];
+  return expr_substitute(graph->arena, source->body, by, e->access.rank);
+}
+
+// one(x) is 1 where no batch can be partial; stop has done its work once gradients are derived.
+static const Expr *fold_markers(Simplifier *s, const Expr *e) {
+  if (e->kind != EXPR_CALL) return e;
+  if (e->call.fn == FN_one && !s->partial_batches) return expr_real(s->graph->arena, 1);
+  if (e->call.fn == FN_stop) return fold_markers(s, e->call.arg[0]);
+  const Expr *arg[3] = {NULL, NULL, NULL};
+  bool same = true;
+  for (int i = 0; i < fn_arity(e->call.fn); i++) {
+    arg[i] = fold_markers(s, e->call.arg[i]);
+    same = same && arg[i] == e->call.arg[i];
+  }
+  return same ? e : expr_call(s->graph->arena, e->call.fn, arg[0], arg[1], arg[2]);
+}
+
+// A reduction of the same constant at every point is a constant.
+static void fold_reduction(Simplifier *s, Op *op) {
+  if (op->body->kind != EXPR_CONST || op->reduce == REDUCE_NONE || op->reduce == REDUCE_ARGMAX) return;
+  double points = 1, value = op->body->value;
+  for (int d = op->n_out; d < op->n_dims; d++) points *= (double)op->dims[d].extent;
+  if (op->reduce == REDUCE_SUM) value *= points;
+  if (op->reduce == REDUCE_PROD) value = fn_eval(FN_pow, value, points, 0);
+  op->body = expr_const(s->graph->arena, value, op->body->type);
+  op->reduce = REDUCE_NONE;
+  op->n_dims = op->n_out;
+}
+
+// ---- equal operators ---------------------------------------------------------------------------------------------
+
+static uint64_t op_hash(const Op *op) {
+  if (op->kind != OP_COMPUTE) return (uint64_t)op->in * 31 + 7;
+  uint64_t hash = expr_hash(op->body) * 31 + (uint64_t)op->reduce;
+  for (int d = 0; d < op->n_dims; d++) hash = hash * 31 + (uint64_t)op->dims[d].extent;
+  return hash;
+}
+
+static bool op_equal(const Graph *graph, const Op *a, const Op *b) {
+  if (a->kind != b->kind) return false;
+  if (a->kind != OP_COMPUTE) {
+    const Tensor *x = graph_tensor(graph, a->out), *y = graph_tensor(graph, b->out);
+    if (a->in != b->in || x->rank != y->rank) return false;
+    return memcmp(x->extent, y->extent, sizeof *x->extent * (size_t)x->rank) == 0;
+  }
+  if (a->reduce != b->reduce || a->n_dims != b->n_dims || a->n_out != b->n_out) return false;
+  for (int d = 0; d < a->n_dims; d++)
+    if (a->dims[d].extent != b->dims[d].extent) return false;
+  return expr_equal(a->body, b->body) && graph_tensor(graph, a->out)->type == graph_tensor(graph, b->out)->type;
+}
+
+// An earlier operator that computes the same, or -1; enters this one if there is none.
+static int find_equal(Simplifier *s, int op_id) {
+  const Op *op = &s->graph->ops.at[op_id];
+  const int b = (int)(op_hash(op) % (uint64_t)s->n_buckets);
+  for (int i = s->bucket[b]; i >= 0; i = s->next[i]) {
+    const Op *other = &s->graph->ops.at[i];
+    // Reports are computed only in some steps: what trains may not lean on them.
+    if (other->phase == PHASE_REPORT && op->phase != PHASE_REPORT) continue;
+    if (op_equal(s->graph, op, other)) return i;
+  }
+  s->next[op_id] = s->bucket[b];
+  s->bucket[b] = op_id;
+  return -1;
+}
+
+// ---- views -------------------------------------------------------------------------------------------------------
+
+// A view of a view is a view of what is below; a view that changes nothing is what it views.
+static void simplify_view(Simplifier *s, Op *op) {
+  Graph *graph = s->graph;
+  op->in = s->alias[op->in];
+  const int producer = graph_tensor(graph, op->in)->producer;
+  if (producer >= 0 && graph->ops.at[producer].kind == OP_VIEW) op->in = graph->ops.at[producer].in;
+  const Tensor *in = graph_tensor(graph, op->in), *out = graph_tensor(graph, op->out);
+  if (s->pinned[op->out] || in->rank != out->rank) return;
+  if (memcmp(in->extent, out->extent, sizeof *in->extent * (size_t)in->rank) == 0) s->alias[op->out] = op->in;
+}
+
+static void rewrite_op(Simplifier *s, int op_id) {
+  Op *op = &s->graph->ops.at[op_id];
+  if (op->kind == OP_VIEW) {
+    simplify_view(s, op);
+  } else {
+    op_drop_unit_dims(s->graph, op);
+    op->body = fold_markers(s, op->body);
+    for (int round = 0; round < 4; round++) { // a trivial operator may read another one
+      s->op = op;
+      const Expr *before = op->body;
+      op->body = expr_map(s->graph->arena, op->body, rewrite_leaf, s);
+      if (op->body == before) break;
+    }
+    fold_reduction(s, op);
+  }
+  if (s->pinned[op->out]) return;
+  const int equal = find_equal(s, op_id);
+  if (equal >= 0) s->alias[op->out] = s->graph->ops.at[equal].out;
+}
+
+// ---- dead code ---------------------------------------------------------------------------------------------------
+
+typedef struct Liveness {
+  bool *live; // by tensor
+} Liveness;
+
+static void mark_live(void *ctx, int tensor) { ((Liveness *)ctx)->live[tensor] = true; }
+
+static void drop_dead(Graph *graph) {
+  Liveness l = {NEW_ARRAY(graph->arena, bool, graph->tensors.len)};
+  bool *keep = NEW_ARRAY(graph->arena, bool, graph->ops.len);
+  for (int i = 0; i < graph->stores.len; i++) mark_live(&l, graph->stores.at[i].value);
+  for (int i = 0; i < graph->losses.len; i++) mark_live(&l, graph->losses.at[i].tensor);
+  for (int i = 0; i < graph->metrics.len; i++) mark_live(&l, graph->metrics.at[i].tensor);
+  if (graph->gradient_norm >= 0) mark_live(&l, graph->gradient_norm);
+  for (int i = graph->ops.len - 1; i >= 0; i--) {
+    const Op *op = &graph->ops.at[i];
+    const Role role = graph_tensor(graph, op->out)->role;
+    keep[i] = l.live[op->out] || role == ROLE_PARAM || role == ROLE_STATE;
+    if (keep[i]) op_visit_reads(op, mark_live, &l);
+  }
+  graph_keep_ops(graph, keep);
+}
+
+void pass_simplify(Graph *graph, bool partial_batches) {
+  Simplifier s = {.graph = graph, .partial_batches = partial_batches, .n_buckets = graph->ops.len * 2 + 1};
+  s.alias = NEW_ARRAY(graph->arena, int, graph->tensors.len);
+  s.pinned = NEW_ARRAY(graph->arena, bool, graph->tensors.len);
+  s.bucket = NEW_ARRAY(graph->arena, int, s.n_buckets);
+  s.next = NEW_ARRAY(graph->arena, int, graph->ops.len);
+  for (int t = 0; t < graph->tensors.len; t++) s.alias[t] = t;
+  for (int b = 0; b < s.n_buckets; b++) s.bucket[b] = -1;
+  pin_results(&s);
+  for (int i = 0; i < graph->ops.len; i++) rewrite_op(&s, i);
+  drop_dead(graph);
+}
