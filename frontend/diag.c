@@ -60,10 +60,18 @@ static bool find_line(Loc loc, const char **line, size_t *len) {
   return false;
 }
 
-// One byte of the shown line. Bytes that a terminal could take for a command are shown as '?'.
-static void put_byte(unsigned char c) { fputc(c < 0x20 || c == 0x7f ? '?' : c, stderr); }
-
 static bool is_continuation(unsigned char c) { return (c & 0xc0) == 0x80; }
+
+// The length of the character at text[0 .. len) if it is one to show: not a control character, and valid UTF-8. Else 0.
+static size_t shown_char(const char *text, size_t len) {
+  const unsigned char *s = (const unsigned char *)text;
+  if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
+  size_t n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+  if (n == 0 || n > len || (s[0] == 0xc2 && s[1] < 0xa0)) return 0;
+  for (size_t i = 1; i < n; i++)
+    if (!is_continuation(s[i])) return 0;
+  return n;
+}
 
 // The line and the caret under it. Tabs become spaces; of a long line a part around the caret is shown.
 static void print_excerpt(Loc loc, const char *colour, const char *off) {
@@ -76,36 +84,40 @@ static void print_excerpt(Loc loc, const char *colour, const char *off) {
   size_t from = 0, to = len;
   if (len > MAX_WIDTH) {
     from = col > MAX_WIDTH / 2 ? col - MAX_WIDTH / 2 : 0;
-    while (from > 0 && is_continuation((unsigned char)line[from])) from--;
+    for (int k = 0; k < 3 && from > 0 && is_continuation((unsigned char)line[from]); k++) from--;
     to = from + MAX_WIDTH < len ? from + MAX_WIDTH : len;
-    while (to < len && is_continuation((unsigned char)line[to])) to++;
+    for (int k = 0; k < 3 && to < len && is_continuation((unsigned char)line[to]); k++) to++;
   }
   if (tail > to) tail = to;
 
   fprintf(stderr, "%5d | %s", loc.line, from ? "..." : "");
-  int width = 0;
-  for (size_t i = from; i < to; i++) {
-    unsigned char c = (unsigned char)line[i];
-    if (c == '\t') {
+  // Where the columns of the screen begin for every byte of the excerpt.
+  int width = 0, *screen = NEW_ARRAY(diag_arena(), int, to - from + 1);
+  for (size_t i = from; i < to;) {
+    size_t n = shown_char(line + i, to - i);
+    screen[i - from] = width;
+    for (size_t k = 1; k < n; k++)
+      screen[i - from + k] = -1;
+    if (line[i] == '\t') {
       do fputc(' ', stderr);
       while (++width % TAB);
-      continue;
+    } else {
+      if (n) fwrite(line + i, 1, n, stderr);
+      else fputc('?', stderr);
+      width++;
     }
-    put_byte(c);
-    width += !is_continuation(c);
+    i += n ? n : 1;
   }
+  screen[to - from] = width;
   fprintf(stderr, "%s\n      | %s", to < len ? "..." : "", from ? "   " : "");
 
-  width = 0;
-  for (size_t i = from; i < col; i++) {
-    unsigned char c = (unsigned char)line[i];
-    if (is_continuation(c)) continue;
-    do fputc(' ', stderr);
-    while (++width % TAB && c == '\t');
-  }
+  while (col > from && screen[col - from] < 0) col--;
+  while (tail < to && screen[tail - from] < 0) tail++;
+  for (int i = 0; i < screen[col - from]; i++)
+    fputc(' ', stderr);
   fprintf(stderr, "%s^", colour);
-  for (size_t i = col + 1; i < tail; i++)
-    if (!is_continuation((unsigned char)line[i])) fputc('~', stderr);
+  for (int i = screen[col - from] + 1; tail > col && i < screen[tail - from]; i++)
+    fputc('~', stderr);
   fprintf(stderr, "%s\n", off);
 }
 
@@ -115,7 +127,15 @@ static void print_message(Loc loc, const char *kind, const char *ansi, const cha
   fputs(bold, stderr);
   if (loc.file && loc.line) fprintf(stderr, "%s:%d:%d: ", loc.file, loc.line, loc.col);
   else fprintf(stderr, "%s: ", loc.file ? loc.file : "parcc");
-  fprintf(stderr, "%s%s:%s%s %s%s\n", tint, kind, off, bold, text, off);
+  fprintf(stderr, "%s%s:%s%s ", tint, kind, off, bold);
+  for (size_t len = strlen(text); len;) {
+    size_t n = shown_char(text, len);
+    if (n) fwrite(text, 1, n, stderr);
+    else fputc('?', stderr);
+    text += n ? n : 1;
+    len -= n ? n : 1;
+  }
+  fprintf(stderr, "%s\n", off);
   print_excerpt(loc, tint, off);
 }
 

@@ -70,6 +70,9 @@ enum { MAX_ELSE_IFS = AST_MAX_NESTING };
 %type <block> block stmts
 %type <def> def
 
+/* An 'else' belongs to the 'if' before it. */
+%precedence IF
+%precedence ELSE
 /* From the loosest to the tightest. A reduction takes one multiplicative term: sum(k) a*b + c is (sum(k) a*b) + c. */
 %left OR
 %left AND
@@ -120,6 +123,7 @@ def:
   | TRAIN error block                 { $$ = NULL; yyerrok; }
   | OPAQUE error ';'                  { $$ = NULL; yyerrok; }
   | FN error ';'                      { $$ = NULL; yyerrok; }
+  | FN error block                    { $$ = NULL; yyerrok; }
   ;
 
 def_name: NAME | REDUCE ;
@@ -202,6 +206,7 @@ stmt:
   | FOR NAME IN value block      { $$ = parse_stmt_value(p, AST_FOR, @1, $2, @2, $4); $$->body = *$5; }
   | FOR error block              { $$ = NULL; yyerrok; }
   | if_else
+  | ELSE block                   { $$ = NULL; diag_error(@1, "'else' without an 'if' before it"); }
   | REQUIRE value semi           { $$ = parse_stmt(p, AST_REQUIRE, @1); $$->value = $2; }
   | REQUIRE value ',' STRING semi { $$ = parse_stmt(p, AST_REQUIRE, @1); $$->value = $2; $$->text = $4; }
   ;
@@ -210,7 +215,7 @@ stmt:
 semi: ';' | error ;
 
 if_else:
-    if_chain                     { $$ = $1.first; }
+    if_chain %prec IF            { $$ = $1.first; }
   | if_chain ELSE block          { $$ = $1.first; $1.last->orelse = *$3; }
   ;
 if_chain:
