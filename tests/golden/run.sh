@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -z "$update" ] || [ -z "${CI-}" ] || { echo "run.sh: --update is refused where CI is set" >&2; exit 2; }
-parcc=${parcc:-$here/../../build/parcc}
+parcc=${parcc:-$here/../../build/bin/parcc}
 [ -x "$parcc" ] || { echo "run.sh: no compiler at '$parcc': give --parcc PROG" >&2; exit 2; }
 parcc=$(cd "$(dirname "$parcc")" && pwd)/$(basename "$parcc")
 [ -n "$targets" ] || targets=$here

@@ -1,0 +1,110 @@
+#!/bin/sh
+# The command line of parcc: exit codes, where output goes, and that nothing is left half-written.
+. "$(dirname "$0")/common.sh"
+
+cat >"$tmp/m.dnn" <<'DNN'
+model m(batch = 4, units = 3) {
+  input x[batch, 5];
+  input label[batch]: int < units;
+  loss = cross_entropy(dense(x, units), label);
+}
+DNN
+echo 'model m() { loss = nothing; }' >"$tmp/bad.dnn"
+cd "$tmp" || exit 1
+
+# expect CODE PATTERN ARGS...: the exit code, and a pattern that standard output and error together must match ("" none)
+expect() {
+  code=$1 pattern=$2
+  shift 2
+  "$PARCC" "$@" >stdout 2>stderr </dev/null
+  found=$?
+  if [ "$found" -ne "$code" ]; then
+    fail "parcc $*: exit code $found, expected $code"
+    cat stderr
+  elif [ -n "$pattern" ] && ! cat stdout stderr | grep -qe "$pattern"; then
+    fail "parcc $*: no '$pattern' in"
+    cat stdout stderr
+  else
+    pass
+  fi
+}
+
+expect 0 'usage: parcc' --help
+expect 0 '^parcc [0-9]' --version
+expect 2 'no model is given'
+expect 2 "unknown option '--rank'; did you mean '--ranks'?" --rank 2 m.dnn
+expect 2 "unknown option '-x'" -x m.dnn
+expect 2 "no pass 'autodif'; did you mean 'autodiff'?" --dump-after=autodif m.dnn
+expect 2 "no pass 'nothing'" --stop-after nothing m.dnn
+expect 2 'two models' m.dnn m.dnn
+expect 2 'expected NAME=VALUE' -D batch m.dnn
+expect 2 'expected NAME=VALUE' -D =3 m.dnn
+expect 2 'expected f32 or f64' --dtype=f16 m.dnn
+expect 2 'expected a number from 1' --ranks=0 m.dnn
+expect 2 'expected a number from 1' --ranks=2x m.dnn
+expect 2 'expected a number from 1' --ranks= m.dnn
+expect 2 'takes no value' --stats=yes m.dnn
+expect 2 'needs a value' m.dnn -o
+expect 2 'needs a value' m.dnn --ranks
+expect 2 'is given twice' m.dnn -o a -o b
+expect 2 'goes with --stats' --json m.dnn
+expect 2 'would overwrite the model' m.dnn -o m.dnn
+expect 2 'standard output is taken' m.dnn -o - --stats
+expect 2 'ends before there is one' m.dnn -o a.cu --stop-after=parse
+expect 1 "cannot read 'missing.dnn'" missing.dnn
+expect 1 "cannot read '.'" .
+expect 1 'bad.dnn:1:' bad.dnn
+expect 1 'unknown\|no parameter' -D unist=3 m.dnn
+check "a compilation that fails writes nothing" [ ! -e bad_par.cu ]
+
+expect 0 'wrote m_par.cu' m.dnn
+check "the default output is in this folder" [ -s m_par.cu ]
+rm m_par.cu
+expect 0 '' --quiet m.dnn
+check "--quiet is silent" [ ! -s stderr ]
+expect 0 '' m.dnn -o a.cu
+check "a compilation with -o is silent" [ ! -s stderr -a ! -s stdout ]
+expect 0 '' -oa2.cu -Dbatch=4 --dtype f32 --ranks 1 m.dnn
+check "options set to their defaults change nothing" cmp -s a.cu a2.cu
+expect 0 '' -o - -- m.dnn
+check "-o - writes the same text" cmp -s stdout a.cu
+"$PARCC" - -o stdin.cu <m.dnn
+check "a model is read from standard input" [ -s stdin.cu ]
+expect 0 '' m.dnn -o b.cu -D units=4 --dtype=f64 --ranks=3
+check "options change the program" sh -c '! cmp -s a.cu b.cu'
+
+expect 0 '# after parse' --dump-after=parse --stop-after=parse m.dnn
+check "--stop-after writes no program" [ ! -e m_par.cu ]
+expect 0 '# after elaborate' --dump-after=parse --dump-after elaborate --stop-after=elaborate m.dnn
+check "two dumps are two" [ "$(grep -c '^# after' stdout)" -eq 2 ]
+expect 0 '' --dump-dir=dumps m.dnn -o c.cu
+check "--dump-dir numbers its files" [ -s dumps/00.parse.txt -a -s dumps/01.elaborate.txt ]
+check "--dump-dir writes every pass" [ "$(ls dumps | wc -l)" -eq "$("$PARCC" --help | sed -n '/^passes:/,/^$/p' | grep -c '^  ')" ]
+expect 0 ' ms  elaborate' --verbose m.dnn -o c.cu
+check "dumps and times do not change the program" cmp -s a.cu c.cu
+expect 1 'cannot create the folder' --dump-dir=m.dnn/x m.dnn -o d.cu
+expect 0 '[Pp]arameters' --stats m.dnn
+check "--stats writes no program" [ ! -e m_par.cu ]
+expect 0 '^{' --stats --json m.dnn
+
+ln -s target.cu link.cu
+echo old >target.cu
+expect 0 '' m.dnn -o link.cu
+check "a link stays a link" [ -L link.cu ]
+check "and its file has the program" cmp -s target.cu a.cu
+expect 0 '' m.dnn -o /dev/null
+check "/dev/null stays a device" [ -c /dev/null ]
+expect 1 'cannot write' m.dnn -o no/such/folder/a.cu
+mkdir folder
+expect 1 'cannot write' m.dnn -o folder
+if [ -c /dev/full ]; then
+  expect 1 'cannot write' m.dnn -o /dev/full
+  "$PARCC" m.dnn -o - >/dev/full 2>stderr
+  check "a full disk is told" [ $? -eq 1 ]
+fi
+check "no temporary files are left" [ -z "$(find . -name '*.tmp')" ]
+
+cp a.cu before.cu
+expect 1 '' bad.dnn -o a.cu
+check "a failed compilation leaves the old program alone" cmp -s a.cu before.cu
+finish
