@@ -1,0 +1,53 @@
+// Opens the inputs of both splits.
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+
+#include "run.h"
+
+static struct {
+  Source *sources; // of each input
+  long samples;
+} splits[2];
+
+const Source *data_source(Split split, int input) { return &splits[split].sources[input]; }
+
+long data_samples(Split split) { return splits[split].samples; }
+
+static bool open_split(Split split, Fault *fault) {
+  const ParccModel *model = run.model;
+  const bool test = split == SPLIT_TEST, synthetic = strcmp(run.options.data, "synthetic") == 0;
+  Source *sources = calloc((size_t)model->n_inputs, sizeof *sources);
+  if (sources == NULL) return fault_set(fault, FAIL_RUN, "out of memory");
+  splits[split].sources = sources;
+  for (int i = 0; i < model->n_inputs; i++) {
+    if (synthetic)
+      source_make(&sources[i], &model->inputs[i], i, run.options.seed, test);
+    else if (!source_open(&sources[i], &model->inputs[i], run.options.data, test, fault))
+      return false;
+    if (sources[i].samples != sources[0].samples)
+      return fault_set(fault, FAIL_RUN, "%s has %ld samples, but %s has %ld", sources[i].array.file.path,
+                       sources[i].samples, sources[0].array.file.path, sources[0].samples);
+  }
+  splits[split].samples = sources[0].samples;
+  return true;
+}
+
+bool data_open(Fault *fault) {
+  if (run.model->n_inputs == 0) return true;
+  if (run.options.data == NULL)
+    return fault_set(fault, FAIL_MISUSE,
+                     "no data: give --data DIR, the directory of the data files, or --data synthetic (--help lists the files)");
+  return open_split(SPLIT_TRAIN, fault) && (!run.options.eval || open_split(SPLIT_TEST, fault));
+}
+
+void data_close(void) {
+  for (int split = 0; split < 2; split++) {
+    for (int i = 0; splits[split].sources != NULL && i < run.model->n_inputs; i++)
+      source_close(&splits[split].sources[i]);
+    free(splits[split].sources);
+    splits[split].sources = NULL;
+    splits[split].samples = 0;
+  }
+}

@@ -1,0 +1,10 @@
+// The inputs of the run.
+#ifndef PARCC_DATA_H
+#define PARCC_DATA_H
+
+#include "run.h"
+#include "source.h"
+
+const Source *data_source(Split split, int input);
+
+#endif

@@ -1,0 +1,114 @@
+#include "data_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+// Deflate makes nothing shorter than about 1/1032 of itself.
+enum { MAX_DEFLATE_RATIO = 1040 };
+
+// gzread takes an unsigned length and returns an int.
+enum { MAX_READ = 1 << 30 };
+
+static bool cannot_read(Fault *fault, const char *path, const char *reason) {
+  return fault_set(fault, FAIL_RUN, "cannot read %s: %s", path, reason);
+}
+
+// zlib reads plain files, too. Fewer bytes than asked for are no fault here.
+static bool read_some(gzFile gz, const char *path, unsigned char *bytes, size_t size, size_t *got, Fault *fault) {
+  for (*got = 0; *got < size;) {
+    const size_t left = size - *got;
+    const int n = gzread(gz, bytes + *got, left < MAX_READ ? (unsigned)left : MAX_READ);
+    if (n < 0) {
+      int code;
+      const char *reason = gzerror(gz, &code);
+      return cannot_read(fault, path, code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR ? "truncated" : reason);
+    }
+    if (n == 0) break;
+    *got += (size_t)n;
+  }
+  return true;
+}
+
+static bool open_gz(const char *path, gzFile *gz, struct stat *info, Fault *fault) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return cannot_read(fault, path, strerror(errno));
+  if (fstat(fd, info) != 0 || S_ISDIR(info->st_mode)) {
+    const int error = errno;
+    const bool directory = S_ISDIR(info->st_mode);
+    close(fd);
+    return cannot_read(fault, path, directory ? "it is a directory" : strerror(error));
+  }
+  *gz = gzdopen(fd, "rb");
+  if (*gz == NULL) {
+    close(fd);
+    return cannot_read(fault, path, "out of memory");
+  }
+  return true;
+}
+
+bool data_file_read_head(const char *path, unsigned char *head, size_t *head_bytes, Fault *fault) {
+  gzFile gz;
+  struct stat info = {0};
+  if (!open_gz(path, &gz, &info, fault)) return false;
+  const bool right = read_some(gz, path, head, DATA_HEAD_BYTES, head_bytes, fault);
+  gzclose(gz);
+  return right;
+}
+
+static bool wrong_size(Fault *fault, const char *path, size_t has, size_t wants) {
+  return fault_set(fault, FAIL_RUN, "%s: %s: it has %zu bytes, its header describes %zu", path,
+                   has < wants ? "truncated" : "too long", has, wants);
+}
+
+static bool map(DataFile *file, size_t size, off_t has, Fault *fault) {
+  if ((unsigned long long)has != size) return wrong_size(fault, file->path, (size_t)has, size);
+  const int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return cannot_read(fault, file->path, strerror(errno));
+  void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  const int error = errno;
+  close(fd);
+  if (bytes == MAP_FAILED) return cannot_read(fault, file->path, strerror(error));
+  file->bytes = bytes;
+  file->mapped = true;
+  return true;
+}
+
+static bool inflate_all(DataFile *file, gzFile gz, size_t size, off_t has, Fault *fault) {
+  if (size / MAX_DEFLATE_RATIO > (size_t)has + DATA_HEAD_BYTES)
+    return fault_set(fault, FAIL_RUN, "%s: truncated: its %lld compressed bytes cannot hold the %zu its header describes",
+                     file->path, (long long)has, size);
+  unsigned char *bytes = malloc(size + 1); // one more than wanted, to see whether there are more
+  if (bytes == NULL) return cannot_read(fault, file->path, "out of memory");
+  file->bytes = bytes;
+  size_t got;
+  if (!read_some(gz, file->path, bytes, size + 1, &got, fault)) return false;
+  if (got > size) return fault_set(fault, FAIL_RUN, "%s: too long: its header describes %zu bytes", file->path, size);
+  return got == size || wrong_size(fault, file->path, got, size);
+}
+
+bool data_file_open(DataFile *file, const char *path, size_t size, Fault *fault) {
+  *file = (DataFile){.path = strdup(path), .size = size};
+  if (file->path == NULL) return cannot_read(fault, path, "out of memory");
+  gzFile gz;
+  struct stat info = {0};
+  if (!open_gz(path, &gz, &info, fault)) return false;
+  const bool plain = gzdirect(gz) != 0;
+  const bool right = plain ? map(file, size, info.st_size, fault) : inflate_all(file, gz, size, info.st_size, fault);
+  gzclose(gz);
+  return right;
+}
+
+void data_file_close(DataFile *file) {
+  if (file->mapped)
+    munmap((void *)file->bytes, file->size);
+  else
+    free((void *)file->bytes);
+  free((void *)file->path);
+  *file = (DataFile){0};
+}

@@ -1,0 +1,113 @@
+// What a rank has on its device: streams, cuBLAS, communicators, events, the arena.
+#include <sched.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "run.h"
+
+Parcc parcc;
+
+// Grow by one element; the arrays stay a handful of elements long.
+static ncclComm_t *comms; // the first holds all ranks
+static size_t n_comms;
+static struct {
+  cudaEvent_t *events;
+  int n;
+} *event_sets;
+static size_t n_event_sets;
+static void *arena;
+
+static void add_comm(ncclComm_t comm) {
+  ncclComm_t *grown = realloc(comms, (n_comms + 1) * sizeof *comms);
+  if (grown == NULL) fail_alone(FAIL_RUN, "out of memory");
+  comms = grown;
+  comms[n_comms++] = comm;
+}
+
+static void choose_device(void) {
+  int devices = 0;
+  CHECK_CUDA(cudaGetDeviceCount(&devices));
+  if (run.world.local_ranks > devices)
+    fail_alone(FAIL_RUN, "%d ranks on this machine, but it has %d device%s", run.world.local_ranks, devices,
+               devices == 1 ? "" : "s");
+  CHECK_CUDA(cudaSetDevice(run.world.local_rank));
+}
+
+void device_start(void) {
+  choose_device();
+  CHECK_CUDA(cudaStreamCreateWithFlags(&parcc.compute, cudaStreamNonBlocking));
+  CHECK_CUDA(cudaStreamCreateWithFlags(&parcc.comm, cudaStreamNonBlocking));
+  CHECK_CUBLAS(cublasCreate(&parcc.cublas));
+  CHECK_CUBLAS(cublasSetStream(parcc.cublas, parcc.compute));
+  ncclUniqueId id;
+  if (parcc.rank == 0) CHECK_NCCL(ncclGetUniqueId(&id));
+  world_broadcast(&id, sizeof id, 0);
+  ncclComm_t all;
+  CHECK_NCCL(ncclCommInitRank(&all, parcc.ranks, id, parcc.rank));
+  add_comm(all);
+}
+
+ncclComm_t parcc_axis(int stride, int size) {
+  if (stride < 1 || size < 1 || parcc.ranks % (stride * size) != 0)
+    fail_alone(FAIL_INTERNAL, "axis of stride %d and size %d in %d ranks", stride, size, parcc.ranks);
+  const int line = parcc.rank / (stride * size) * stride + parcc.rank % stride;
+  ncclComm_t axis;
+  CHECK_NCCL(ncclCommSplit(comms[0], line, parcc.rank / stride % size, &axis, NULL));
+  add_comm(axis);
+  return axis;
+}
+
+void parcc_events(cudaEvent_t *events, int n) {
+  void *grown = realloc(event_sets, (n_event_sets + 1) * sizeof *event_sets);
+  if (grown == NULL) fail_alone(FAIL_RUN, "out of memory");
+  event_sets = grown;
+  event_sets[n_event_sets].events = events;
+  event_sets[n_event_sets++].n = n;
+  for (int i = 0; i < n; i++) CHECK_CUDA(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
+}
+
+char *parcc_arena(size_t bytes) {
+  if (arena != NULL) fail_alone(FAIL_INTERNAL, "a second arena");
+  const cudaError_t error = cudaMalloc(&arena, bytes > 0 ? bytes : 1);
+  if (error == cudaErrorMemoryAllocation) {
+    size_t available = 0, total = 0;
+    CHECK_CUDA(cudaMemGetInfo(&available, &total));
+    fail_alone(FAIL_RUN, "the tensors need %.1f MB of device memory, %.1f of %.1f MB are free", (double)bytes * 1e-6,
+               (double)available * 1e-6, (double)total * 1e-6);
+  }
+  CHECK_CUDA(error);
+  return arena;
+}
+
+// A rank that fails takes its collectives with it; NCCL reports that here, and without asking one would wait for ever.
+static void check_comms(void) {
+  for (size_t i = 0; i < n_comms; i++) {
+    ncclResult_t error = ncclSuccess;
+    CHECK_NCCL(ncclCommGetAsyncError(comms[i], &error));
+    if (error != ncclSuccess && error != ncclInProgress)
+      fail_alone(FAIL_RUN, "communication failed: %s", ncclGetErrorString(error));
+  }
+}
+
+void device_wait(cudaEvent_t event) {
+  enum { POLLS_BETWEEN_CHECKS = 1000 };
+  cudaError_t state;
+  for (long polls = 1; (state = cudaEventQuery(event)) == cudaErrorNotReady; polls++) {
+    if (polls % POLLS_BETWEEN_CHECKS == 0) check_comms();
+    sched_yield();
+  }
+  CHECK_CUDA(state);
+}
+
+void device_finish(void) {
+  CHECK_CUDA(cudaDeviceSynchronize());
+  for (size_t s = 0; s < n_event_sets; s++)
+    for (int i = 0; i < event_sets[s].n; i++) CHECK_CUDA(cudaEventDestroy(event_sets[s].events[i]));
+  free(event_sets);
+  while (n_comms > 0) CHECK_NCCL(ncclCommDestroy(comms[--n_comms]));
+  free(comms);
+  CHECK_CUBLAS(cublasDestroy(parcc.cublas));
+  CHECK_CUDA(cudaStreamDestroy(parcc.comm));
+  CHECK_CUDA(cudaStreamDestroy(parcc.compute));
+  CHECK_CUDA(cudaFree(arena));
+}

@@ -1,0 +1,204 @@
+// parcc.h: everything an emitted program includes.
+//
+// An emitted program is one file in the common subset of C17 and CUDA C++. It calls CUDA, cuBLAS and NCCL by their own
+// names; under nvcc those are the libraries themselves, otherwise the replacements in runtime/host (device memory is
+// host memory, cuBLAS is CBLAS, NCCL is MPI).
+//
+// A program runs as one process per rank. All functions below are called by every rank in the same order. None returns
+// an error: a fault prints one message on stderr and ends all ranks (exit code 1: input or run at fault, 2: misuse,
+// 3: internal error).
+#ifndef PARCC_H
+#define PARCC_H
+
+#include <math.h>
+#include <stddef.h>
+
+#if defined(__CUDACC__) || defined(PARCC_CUDA)
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <nccl.h>
+#else
+#include "../host/cublas_v2.h"
+#include "../host/cuda_runtime.h"
+#include "../host/nccl.h"
+#endif
+
+// Kernel loops and launches (GRID, BLOCK, FLAT, BLOCK_SUM, LAUNCH_ROWS, ...).
+#if defined(__CUDACC__)
+#include "../cuda/kernel.h"
+#elif !defined(PARCC_CUDA)
+#include "../host/kernel.h"
+#endif
+
+#include "random.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- what a program is ---------------------------------------------------------------------------------------------
+
+enum { PARCC_MAX_RANK = 8 };
+
+typedef enum { PARCC_FLOAT, PARCC_DOUBLE, PARCC_INT } ParccType; // float, double, 32-bit int
+
+// [lo, lo + len) of one dimension. len 0 is legal: a rank may have nothing to do.
+typedef struct {
+  long lo, len;
+} Interval;
+
+// Where the values of an input come from: two files (training and test split) in the directory given by --data.
+// value = stored value * scale + offset. kind NULL: no files, the program runs on --data synthetic only.
+typedef struct {
+  const char *kind; // "idx", "npy" or NULL
+  const char *train, *test;
+  double scale, offset;
+} ParccSource;
+
+typedef struct {
+  const char *name;
+  ParccType type;
+  int rank;                    // number of dimensions, the first is the batch
+  long extent[PARCC_MAX_RANK]; // of the whole batch, on all ranks together
+  long range;                  // PARCC_INT: values lie in [0, range); 0: any
+  ParccSource source;
+} ParccInput;
+
+typedef struct {
+  const char *name;   // of the program, in messages
+  const char *source; // the .dnn file it was made from
+  int ranks;          // the number of ranks it was made for
+  long batch;         // samples a step, on all ranks together
+  ParccType real;     // PARCC_FLOAT or PARCC_DOUBLE: the type of all reals, also of the scalars
+  const ParccInput *inputs;
+  int n_inputs;
+  const char *const *scalars; // names of the values given to END_STEP and END_EVAL; the first is the loss
+  int n_scalars;
+  long steps, epochs; // defaults of --steps and --epochs; steps where positive, else epochs
+  double (*learning_rate)(double step, double steps);
+} ParccModel;
+
+typedef enum { PARCC_PARAM, PARCC_STATE } ParccKind;
+
+// A tensor that outlives a step. data holds this rank's block, dense, row-major.
+typedef struct {
+  const char *name;
+  ParccType type;
+  int rank;
+  long extent[PARCC_MAX_RANK];
+  Interval own[PARCC_MAX_RANK];
+  void *data;     // device memory, of the program
+  ParccKind kind; // PARCC_STATE: optimizer state, running statistics; may be absent from a file that is loaded
+} ParccTensor;
+
+// ---- the run -------------------------------------------------------------------------------------------------------
+
+typedef struct {
+  int rank, ranks;
+  cublasHandle_t cublas; // works on stream compute
+  cudaStream_t compute, comm;
+  unsigned long long seed;
+  long step, steps; // step counts from 0
+  double lr;        // of this step
+} Parcc;
+
+extern Parcc parcc; // to read, not to write
+
+// Reads the options, starts MPI, the device, the streams, cuBLAS and NCCL, opens the data. model must stay alive.
+void parcc_start(int argc, char **argv, const ParccModel *model);
+
+// The block of `index` when extent is divided into parts: sizes differ by at most one, the larger ones come first.
+Interval parcc_block(long extent, long parts, long index);
+
+// The communicator of the ranks that differ from this one only in rank / stride % size. Lives until parcc_finish.
+ncclComm_t parcc_axis(int stride, int size);
+
+// Creates n events without timing. They live until parcc_finish; the array must, too.
+void parcc_events(cudaEvent_t *events, int n);
+
+// Device memory for all tensors of the program, 256-byte aligned, not initialised. Lives until parcc_finish.
+char *parcc_arena(size_t bytes);
+
+// Says what --save writes and --load reads. The array must live until parcc_finish.
+void parcc_stored(const ParccTensor *tensors, int n);
+
+// With --load: replaces the tensors of parcc_stored by those of the file. Otherwise does nothing.
+void parcc_load(void);
+
+// Begins a training step: sets parcc.step and parcc.lr. Returns 0 when all steps are done.
+int parcc_next_step(void);
+
+// Whether the scalars after the first, and the gradient norm, of this step will be read. The same on all ranks.
+int parcc_reports(void);
+
+// Begins a batch of the test split. Returns its number of samples (the last batch may be smaller), 0 at the end and
+// without --eval.
+long parcc_next_eval(void);
+
+// Puts this rank's block of the batch (of this step, or of this evaluation) at dst, in stream compute.
+// block: one interval for each dimension of the input.
+void parcc_batch(int input, void *dst, const Interval *block);
+#define LOAD_BATCH(input, dst, ...)                                                                                    \
+  do {                                                                                                                 \
+    const Interval parcc_block_[] = {__VA_ARGS__};                                                                     \
+    parcc_batch(input, dst, parcc_block_);                                                                             \
+  } while (0)
+
+// Ends a training step. scalars: device pointers to model.n_scalars reals, computed in stream compute, the same on all
+// ranks; norm: a device pointer to the gradient norm, or NULL. A loss that is not finite ends the run.
+void parcc_end_step(const void *norm, const void *const *scalars);
+#define END_STEP(norm, ...)                                                                                            \
+  do {                                                                                                                 \
+    const void *const parcc_scalars_[] = {__VA_ARGS__};                                                                \
+    parcc_end_step(norm, parcc_scalars_);                                                                              \
+  } while (0)
+
+// Ends a batch of the test split, whose scalars are means over count samples.
+void parcc_end_eval(long count, const void *const *scalars);
+#define END_EVAL(count, ...)                                                                                           \
+  do {                                                                                                                 \
+    const void *const parcc_scalars_[] = {__VA_ARGS__};                                                                \
+    parcc_end_eval(count, parcc_scalars_);                                                                             \
+  } while (0)
+
+// Writes --save, prints the summary, gives everything back. Returns the exit code of the program, 0.
+int parcc_finish(void);
+
+// ---- errors --------------------------------------------------------------------------------------------------------
+
+// What the program is doing, for messages: the operator and its place in the source. Both strings must be literals.
+typedef struct {
+  const char *op, *where;
+} ParccPlace;
+extern ParccPlace parcc_place;
+#define AT(operator_, where_) ((void)(parcc_place.op = (operator_), parcc_place.where = (where_)))
+
+// Prints PROG: rank R: in OPERATOR (WHERE): FILE:LINE: CALL: REASON and ends all ranks with exit code 1.
+void parcc_check_failed(const char *file, int line, const char *call, const char *reason)
+#ifdef __GNUC__
+    __attribute__((noreturn))
+#endif
+    ;
+
+#define CHECK_CUDA(call)                                                                                               \
+  do {                                                                                                                 \
+    const cudaError_t parcc_error_ = (call);                                                                           \
+    if (parcc_error_ != cudaSuccess) parcc_check_failed(__FILE__, __LINE__, #call, cudaGetErrorString(parcc_error_));  \
+  } while (0)
+#define CHECK_CUBLAS(call)                                                                                             \
+  do {                                                                                                                 \
+    const cublasStatus_t parcc_error_ = (call);                                                                        \
+    if (parcc_error_ != CUBLAS_STATUS_SUCCESS)                                                                         \
+      parcc_check_failed(__FILE__, __LINE__, #call, cublasGetStatusString(parcc_error_));                              \
+  } while (0)
+#define CHECK_NCCL(call)                                                                                               \
+  do {                                                                                                                 \
+    const ncclResult_t parcc_error_ = (call);                                                                          \
+    if (parcc_error_ != ncclSuccess) parcc_check_failed(__FILE__, __LINE__, #call, ncclGetErrorString(parcc_error_));  \
+  } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

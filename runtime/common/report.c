@@ -1,0 +1,90 @@
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static double began, last, trained; // seconds: of training, of the step before, that training took
+static double last_loss;
+static double *eval_means;
+static long eval_samples;
+
+// A checkpoint that cannot be written is better known before training than after.
+static void check_save(const char *path, Fault *fault) {
+  char directory[4096];
+  const char *slash = strrchr(path, '/');
+  const size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+  if (length >= sizeof directory) {
+    fault_set(fault, FAIL_MISUSE, "--save: the path is too long");
+    return;
+  }
+  memcpy(directory, slash == NULL ? "." : path, length);
+  directory[length] = '\0';
+  if (access(directory, W_OK | X_OK) != 0)
+    fault_set(fault, FAIL_RUN, "cannot write %s: %s: %s", path, directory, strerror(errno));
+}
+
+void report_start(Fault *fault) {
+  if (parcc.rank != 0) return;
+  if (run.options.save != NULL) check_save(run.options.save, fault);
+  if (run.options.log != NULL && fault->code == FAIL_NONE) log_open(run.options.log, fault);
+}
+
+void report_begin(void) {
+  began = last = clock_seconds();
+  if (parcc.rank == 0) progress_start();
+}
+
+bool report_is_milestone(long step) {
+  const long lines = 20, every = parcc.steps > lines ? parcc.steps / lines : 1;
+  return (step + 1) % every == 0 || step + 1 == parcc.steps;
+}
+
+bool report_wants_all(long step) {
+  return run.options.log != NULL || step + 1 == parcc.steps || (!run.options.quiet && report_is_milestone(step));
+}
+
+void report_step(long step, double lr, const double *scalars, const double *norm, bool all) {
+  const double now = clock_seconds();
+  const StepReport report = {step, lr, now - last, scalars, norm, all};
+  last = now;
+  trained = now - began;
+  last_loss = scalars[0];
+  if (parcc.rank != 0) return;
+  log_step(&report);
+  progress_step(&report);
+}
+
+void report_eval(const double *means, long samples) {
+  if (parcc.rank != 0) return;
+  const size_t bytes = (size_t)run.model->n_scalars * sizeof *means;
+  eval_means = malloc(bytes);
+  if (eval_means == NULL) fail_alone(FAIL_RUN, "out of memory");
+  memcpy(eval_means, means, bytes);
+  eval_samples = samples;
+  log_eval(means, samples);
+}
+
+static void print_summary(void) {
+  const char *name = run.model->name;
+  printf("%s: %ld step%s, %.3f s", name, parcc.steps, parcc.steps == 1 ? "" : "s", trained);
+  if (parcc.steps > 0)
+    printf(", %.0f samples/s, loss %.9g", (double)parcc.steps * (double)run.model->batch / trained, last_loss);
+  printf("\n");
+  if (eval_means != NULL) {
+    printf("%s: test split: %ld samples", name, eval_samples);
+    for (int i = 0; i < run.model->n_scalars; i++) printf(", %s %.9g", run.model->scalars[i], eval_means[i]);
+    printf("\n");
+  }
+}
+
+void report_finish(void) {
+  if (parcc.rank != 0) return;
+  progress_end();
+  print_summary();
+  if (fflush(stdout) != 0) fail_alone(FAIL_RUN, "cannot write the summary: %s", strerror(errno));
+  log_close();
+  free(eval_means);
+}

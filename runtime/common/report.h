@@ -1,0 +1,27 @@
+// What is told about the run, all by rank 0: a JSON line a step in --log, progress on stderr, a summary on stdout.
+#ifndef PARCC_REPORT_H
+#define PARCC_REPORT_H
+
+#include "run.h"
+
+// What is known of a step.
+typedef struct {
+  long step; // from 0; printed from 1
+  double lr, seconds;
+  const double *scalars;
+  const double *norm; // NULL: not known
+  bool all;           // whether the scalars after the first are known
+} StepReport;
+
+// log.c
+void log_open(const char *path, Fault *fault);
+void log_step(const StepReport *report);
+void log_eval(const double *means, long samples);
+void log_close(void);
+
+// progress.c
+void progress_start(void);
+void progress_step(const StepReport *report);
+void progress_end(void); // takes the line on the terminal away
+
+#endif

@@ -1,0 +1,38 @@
+// The samples of one input in one split: an array in a file, or numbers made up.
+#ifndef PARCC_SOURCE_H
+#define PARCC_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "array.h"
+#include "fail.h"
+#include "parcc.h"
+
+typedef struct {
+  const ParccInput *input;
+  bool synthetic;
+  Array array;             // not synthetic
+  unsigned long long seed; // synthetic
+  unsigned stream;         // synthetic
+  long samples;
+  size_t sample_elements;
+} Source;
+
+// Opens the file of a split in a directory, checks its shape against the input and all integers against their range.
+// Whatever the result, source_close.
+bool source_open(Source *source, const ParccInput *input, const char *directory, bool test, Fault *fault);
+
+// Made-up samples: reals are standard normal, integers uniform over the range. number: of the input. The training split
+// has 64 batches, the test split two and a half.
+void source_make(Source *source, const ParccInput *input, int number, unsigned long long seed, bool test);
+
+void source_close(Source *source);
+
+// dst[i] = element first + i of a sample, in the type of the input.
+void source_copy(const Source *source, long sample, size_t first, size_t count, void *dst);
+
+// The size of an element of a program's tensor.
+static inline size_t type_bytes(ParccType type) { return type == PARCC_DOUBLE ? 8 : 4; }
+
+#endif

@@ -1,0 +1,86 @@
+// The begin and the end of a run.
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fail.h"
+#include "run.h"
+#include "version.h"
+
+Run run;
+
+double clock_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// --help and --version: rank 0 answers, all leave.
+static void answer(void) {
+  if (run.options.help && parcc.rank == 0) options_print_help(run.model);
+  if (run.options.version && !run.options.help && parcc.rank == 0)
+    printf("%s, made from %s; parcc runtime %s\n", run.model->name, run.model->source, PARCC_VERSION);
+  world_finish();
+  exit(fflush(stdout) == 0 ? 0 : FAIL_RUN);
+}
+
+static bool check_ranks(Fault *fault) {
+  const int wanted = run.model->ranks;
+  if (parcc.ranks == wanted) return true;
+  return fault_set(fault, FAIL_MISUSE, "this program is for %d rank%s, started with %d: mpiexec -n %d %s ...", wanted,
+                   wanted == 1 ? "" : "s", parcc.ranks, wanted, run.model->name);
+}
+
+static bool check_model(const ParccModel *model, Fault *fault) {
+  bool right = model->batch > 0 && model->n_scalars > 0 && model->learning_rate != NULL && model->real != PARCC_INT;
+  for (int i = 0; right && i < model->n_inputs; i++) {
+    const ParccInput *input = &model->inputs[i];
+    right = input->rank >= 1 && input->rank <= PARCC_MAX_RANK && input->extent[0] == model->batch;
+  }
+  return right || fault_set(fault, FAIL_INTERNAL, "the program describes its model wrongly");
+}
+
+void parcc_start(int argc, char **argv, const ParccModel *model) {
+  Fault fault = {0};
+  run.model = model;
+  fail_set_speaker(model->name, 0, 1);
+  run.world = world_start(&argc, &argv, model->ranks);
+  parcc.rank = run.world.rank;
+  parcc.ranks = run.world.ranks;
+  fail_set_speaker(model->name, parcc.rank, parcc.ranks);
+
+  options_parse(argc, argv, &run.options, &fault);
+  fail_agree(&fault);
+  if (run.options.help || run.options.version) answer();
+  parcc.seed = run.options.seed;
+
+  if (check_ranks(&fault) && check_model(model, &fault)) data_open(&fault);
+  fail_agree(&fault);
+  steps_plan(&fault);
+  fail_agree(&fault);
+  report_start(&fault);
+  fail_share(&fault);
+  device_start();
+  steps_start();
+}
+
+Interval parcc_block(long extent, long parts, long index) {
+  const long size = extent / parts, larger = extent % parts;
+  return (Interval){index * size + (index < larger ? index : larger), size + (index < larger ? 1 : 0)};
+}
+
+void parcc_stored(const ParccTensor *tensors, int n) {
+  run.stored = tensors;
+  run.n_stored = n;
+}
+
+int parcc_finish(void) {
+  steps_finish();
+  if (run.options.save != NULL) checkpoint_save(run.options.save);
+  report_finish();
+  batch_finish();
+  device_finish();
+  data_close();
+  world_finish();
+  return 0;
+}

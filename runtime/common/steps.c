@@ -1,0 +1,166 @@
+// The steps of training, the batches of evaluation, and the scalars that come back from the device.
+#include <math.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "run.h"
+#include "source.h"
+
+// The scalars of a step on their way to the host. They are looked at one step later, so that the device does not stand
+// still while the host looks.
+typedef struct {
+  char *values; // pinned: n_scalars reals, then the gradient norm
+  cudaEvent_t copied;
+  bool pending, all, has_norm;
+  long step;
+  double lr;
+} Slot;
+
+static Slot slots[2];
+static bool started, ended;
+static double *sums; // of the evaluation, weighted by samples
+static long eval_samples;
+
+bool steps_plan(Fault *fault) {
+  const ParccModel *model = run.model;
+  const Options *options = &run.options;
+  const bool by_steps = options->steps >= 0 || (options->epochs < 0 && model->steps > 0);
+  const long epochs = options->epochs >= 0 ? options->epochs : model->epochs;
+  long samples = data_samples(SPLIT_TRAIN), unused;
+  if (by_steps)
+    parcc.steps = options->steps >= 0 ? options->steps : model->steps;
+  else if (options->epochs < 0 && model->epochs <= 0)
+    return fault_set(fault, FAIL_MISUSE, "the model says neither steps nor epochs: give --steps N or --epochs N");
+  else if (samples == 0)
+    return fault_set(fault, FAIL_MISUSE, "a model without inputs has no epochs: give --steps N");
+  else if (__builtin_mul_overflow(epochs, samples, &samples) || samples > (1L << 62))
+    return fault_set(fault, FAIL_MISUSE, "%ld epochs are more samples than can be counted", epochs);
+  else
+    parcc.steps = (samples + model->batch - 1) / model->batch;
+  if (__builtin_mul_overflow(parcc.steps, model->batch, &unused))
+    return fault_set(fault, FAIL_MISUSE, "%ld steps are more samples than can be counted", parcc.steps);
+  return true;
+}
+
+void steps_start(void) {
+  const size_t bytes = (size_t)(run.model->n_scalars + 1) * type_bytes(run.model->real);
+  sums = calloc((size_t)run.model->n_scalars, sizeof *sums);
+  if (sums == NULL) fail_alone(FAIL_RUN, "out of memory");
+  for (int i = 0; i < 2; i++) {
+    void *values;
+    CHECK_CUDA(cudaHostAlloc(&values, bytes, cudaHostAllocDefault));
+    slots[i].values = values;
+    CHECK_CUDA(cudaEventCreateWithFlags(&slots[i].copied, cudaEventDisableTiming));
+  }
+}
+
+static void copy_scalar(Slot *slot, int i, const void *device) {
+  const size_t bytes = type_bytes(run.model->real);
+  CHECK_CUDA(cudaMemcpyAsync(slot->values + (size_t)i * bytes, device, bytes, cudaMemcpyDeviceToHost, parcc.compute));
+}
+
+static double scalar(const Slot *slot, int i) {
+  return run.model->real == PARCC_DOUBLE ? ((const double *)slot->values)[i] : (double)((const float *)slot->values)[i];
+}
+
+static void send_scalars(Slot *slot, const void *const *scalars, const void *norm) {
+  const int n = run.model->n_scalars;
+  slot->has_norm = norm != NULL;
+  for (int i = 0; i < (slot->all ? n : 1); i++) copy_scalar(slot, i, scalars[i]);
+  if (slot->all && slot->has_norm) copy_scalar(slot, n, norm);
+  CHECK_CUDA(cudaEventRecord(slot->copied, parcc.compute));
+  slot->pending = true;
+}
+
+// Waits for the scalars. values: n_scalars of them, valid as far as they were sent.
+static void receive_scalars(Slot *slot, double *values, double *norm) {
+  const int n = run.model->n_scalars;
+  device_wait(slot->copied);
+  slot->pending = false;
+  for (int i = 0; i < (slot->all ? n : 1); i++) values[i] = scalar(slot, i);
+  if (slot->all && slot->has_norm) *norm = scalar(slot, n);
+}
+
+static double *new_values(void) {
+  double *values = calloc((size_t)run.model->n_scalars, sizeof *values);
+  if (values == NULL) fail_alone(FAIL_RUN, "out of memory");
+  return values;
+}
+
+static void look_at_step(Slot *slot) {
+  if (!slot->pending) return;
+  double *values = new_values(), norm = 0;
+  receive_scalars(slot, values, &norm);
+  if (!isfinite(values[0]))
+    fail_together(FAIL_RUN, "step %ld: the loss is %s (learning rate %g)", slot->step + 1,
+                  isnan(values[0]) ? "not a number" : "infinite", slot->lr);
+  report_step(slot->step, slot->lr, values, slot->all && slot->has_norm ? &norm : NULL, slot->all);
+  free(values);
+}
+
+int parcc_next_step(void) {
+  if (!started)
+    report_begin();
+  else if (!ended)
+    parcc.step++;
+  started = true;
+  ended = parcc.step >= parcc.steps;
+  if (ended) {
+    look_at_step(&slots[parcc.step % 2 ^ 1]);
+    return 0;
+  }
+  parcc.lr = run.model->learning_rate((double)parcc.step, (double)parcc.steps);
+  return 1;
+}
+
+int parcc_reports(void) { return report_wants_all(parcc.step); }
+
+void parcc_end_step(const void *norm, const void *const *scalars) {
+  Slot *slot = &slots[parcc.step % 2];
+  slot->all = report_wants_all(parcc.step);
+  slot->step = parcc.step;
+  slot->lr = parcc.lr;
+  send_scalars(slot, scalars, norm);
+  look_at_step(&slots[parcc.step % 2 ^ 1]);
+}
+
+static void end_evaluation(void) {
+  for (int i = 0; i < run.model->n_scalars; i++) sums[i] /= (double)eval_samples;
+  report_eval(sums, eval_samples);
+  run.evaluating = false;
+}
+
+long parcc_next_eval(void) {
+  const long samples = data_samples(SPLIT_TEST);
+  if (!run.options.eval || samples == 0) return 0;
+  run.evaluating = true;
+  run.eval_first += run.eval_count;
+  const long left = samples - run.eval_first;
+  run.eval_count = left < run.model->batch ? left : run.model->batch;
+  if (run.eval_count == 0) end_evaluation();
+  return run.eval_count;
+}
+
+void parcc_end_eval(long count, const void *const *scalars) {
+  Slot *slot = &slots[0];
+  double *values = new_values(), norm;
+  slot->all = true;
+  send_scalars(slot, scalars, NULL);
+  receive_scalars(slot, values, &norm);
+  if (!isfinite(values[0]))
+    fail_together(FAIL_RUN, "evaluation: the loss of samples %ld to %ld is %s", run.eval_first,
+                  run.eval_first + count - 1, isnan(values[0]) ? "not a number" : "infinite");
+  for (int i = 0; i < run.model->n_scalars; i++) sums[i] += values[i] * (double)count;
+  eval_samples += count;
+  free(values);
+}
+
+void steps_finish(void) {
+  CHECK_CUDA(cudaStreamSynchronize(parcc.compute));
+  for (int i = 0; i < 2; i++) {
+    look_at_step(&slots[i]);
+    CHECK_CUDA(cudaFreeHost(slots[i].values));
+    CHECK_CUDA(cudaEventDestroy(slots[i].copied));
+  }
+  free(sums);
+}

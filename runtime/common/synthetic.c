@@ -1,0 +1,63 @@
+#include "synthetic.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "vector_math.h"
+
+// Elements are made in whole chunks at fixed places, always by the same instructions: a vectorised loop rounds otherwise
+// than its remainder, and a value must not depend on which part of a sample a rank asks for.
+enum { CHUNK = 64, BLOCKS = CHUNK / 4 };
+
+static void make_words(unsigned long long seed, unsigned stream, long sample, size_t chunk, uint32_t word[4][BLOCKS]) {
+  for (int i = 0; i < BLOCKS; i++) {
+    const ParccRandom r = parcc_random(seed, stream, (unsigned long long)sample, chunk * BLOCKS + (size_t)i);
+    for (int w = 0; w < 4; w++) word[w][i] = r.word[w];
+  }
+}
+
+static __attribute__((noinline)) void make_reals(unsigned long long seed, unsigned stream, long sample, size_t chunk,
+                                                 float value[CHUNK]) {
+  uint32_t word[4][BLOCKS];
+  make_words(seed, stream, sample, chunk, word);
+  for (int pair = 0; pair < 4; pair += 2)
+    for (int i = 0; i < BLOCKS; i++) {
+      const float radius = sqrtf(-2.f * logf((float)(int32_t)((word[pair][i] >> 8) + 1) * 0x1p-24f));
+      const float angle = (float)(int32_t)(word[pair + 1][i] >> 8) * (6.2831853f * 0x1p-24f);
+      value[pair * BLOCKS + i] = radius * cosf(angle);
+      value[(pair + 1) * BLOCKS + i] = radius * sinf(angle);
+    }
+}
+
+static void make_integers(unsigned long long seed, unsigned stream, long sample, size_t chunk, uint64_t range,
+                          int32_t value[CHUNK]) {
+  uint32_t word[4][BLOCKS];
+  make_words(seed, stream, sample, chunk, word);
+  for (int w = 0; w < 4; w++)
+    for (int i = 0; i < BLOCKS; i++) value[w * BLOCKS + i] = (int32_t)(word[w][i] * range >> 32);
+}
+
+void synthetic_copy(unsigned long long seed, unsigned stream, long sample, size_t first, size_t count, ParccType type,
+                    long range, void *dst) {
+  const uint64_t values = range > 0 ? (uint64_t)range : (uint64_t)1 << 31;
+  union {
+    float real[CHUNK];
+    int32_t integer[CHUNK];
+  } chunk;
+  for (size_t done = 0; done < count;) {
+    const size_t skip = (first + done) % CHUNK, number = (first + done) / CHUNK;
+    const size_t take = count - done < CHUNK - skip ? count - done : CHUNK - skip;
+    if (type == PARCC_INT) {
+      make_integers(seed, stream, sample, number, values, chunk.integer);
+      memcpy((int32_t *)dst + done, chunk.integer + skip, take * sizeof(int32_t));
+    } else {
+      make_reals(seed, stream, sample, number, chunk.real);
+      for (size_t i = 0; i < take; i++)
+        if (type == PARCC_FLOAT)
+          ((float *)dst)[done + i] = chunk.real[skip + i];
+        else
+          ((double *)dst)[done + i] = (double)chunk.real[skip + i];
+    }
+    done += take;
+  }
+}

@@ -1,0 +1,91 @@
+// The processes of a run, by MPI.
+#include "world.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "parcc.h"
+
+// Set by the launchers in the environment of the processes they start (Open MPI, MPICH and Slurm, PMIx).
+static const char *const launcher_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"};
+
+enum { MAX_PIECE = 1 << 30 }; // bytes in one MPI call, whose counts are int
+
+static bool running; // between MPI_Init and MPI_Finalize
+
+#define CHECK_MPI(call)                                                                                                \
+  do {                                                                                                                 \
+    const int mpi_result_ = (call);                                                                                    \
+    if (mpi_result_ != MPI_SUCCESS) mpi_failed(__LINE__, #call, mpi_result_);                                          \
+  } while (0)
+
+static _Noreturn void mpi_failed(int line, const char *call, int result) {
+  char reason[MPI_MAX_ERROR_STRING] = "";
+  int length;
+  if (MPI_Error_string(result, reason, &length) != MPI_SUCCESS) reason[0] = '\0';
+  parcc_check_failed(__FILE__, line, call, reason);
+}
+
+static bool launched(void) {
+  for (size_t i = 0; i < sizeof launcher_variables / sizeof *launcher_variables; i++)
+    if (getenv(launcher_variables[i]) != NULL) return true;
+  return false;
+}
+
+World world_start(int *argc, char ***argv, int wanted_ranks) {
+  World world = {0, 1, 0, 1};
+  if (wanted_ranks == 1 && !launched()) return world;
+  CHECK_MPI(MPI_Init(argc, argv));
+  running = true;
+  CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &world.rank));
+  CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &world.ranks));
+  MPI_Comm machine;
+  CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
+  CHECK_MPI(MPI_Comm_rank(machine, &world.local_rank));
+  CHECK_MPI(MPI_Comm_size(machine, &world.local_ranks));
+  CHECK_MPI(MPI_Comm_free(&machine));
+  return world;
+}
+
+static int piece(size_t left) { return left < MAX_PIECE ? (int)left : MAX_PIECE; }
+
+void world_barrier(void) {
+  if (running) CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+void world_broadcast(void *data, size_t bytes, int root) {
+  for (size_t i = 0; running && i < bytes; i += MAX_PIECE)
+    CHECK_MPI(MPI_Bcast((char *)data + i, piece(bytes - i), MPI_BYTE, root, MPI_COMM_WORLD));
+}
+
+void world_all_gather(const void *send, void *recv, size_t bytes) {
+  if (bytes > MAX_PIECE) fail_alone(FAIL_INTERNAL, "gather of %zu bytes a rank", bytes);
+  if (running)
+    CHECK_MPI(MPI_Allgather(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, MPI_COMM_WORLD));
+  else
+    memcpy(recv, send, bytes);
+}
+
+void world_send(const void *data, size_t bytes, int dst) {
+  for (size_t i = 0; i < bytes; i += MAX_PIECE)
+    CHECK_MPI(MPI_Send((const char *)data + i, piece(bytes - i), MPI_BYTE, dst, 0, MPI_COMM_WORLD));
+}
+
+void world_recv(void *data, size_t bytes, int src) {
+  for (size_t i = 0; i < bytes; i += MAX_PIECE)
+    CHECK_MPI(MPI_Recv((char *)data + i, piece(bytes - i), MPI_BYTE, src, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+void world_finish(void) {
+  if (!running) return;
+  running = false;
+  CHECK_MPI(MPI_Finalize());
+}
+
+_Noreturn void world_abort(int code) {
+  if (running) MPI_Abort(MPI_COMM_WORLD, code);
+  exit(code);
+}

@@ -1,0 +1,155 @@
+// Kernels on the GPU. Every loop is over a stride of the grid or of the block, so that any launch computes the same.
+//
+// A loop variable is a long, declared by the macro. The loops over several variables run through a linear index and take
+// it apart; `break` leaves only the innermost part of such a loop.
+#ifndef PARCC_CUDA_KERNEL_H
+#define PARCC_CUDA_KERNEL_H
+
+#include <cuda_runtime.h>
+
+enum { PARCC_THREADS = 256, PARCC_WARP = 32, PARCC_MAX_BLOCKS = 65535 };
+
+// ---- loops ---------------------------------------------------------------------------------------------------------
+
+#define PARCC_STRIDE(i, n, first, stride) for (long i = (first), i##_end_ = (n); i < i##_end_; i += (stride))
+// Declares i for one round of the body.
+#define PARCC_LET(i, value) for (long i = (value), i##_once_ = 1; i##_once_; i##_once_ = 0)
+
+#define PARCC_STRIDE2(i, ni, j, nj, first, stride)                                                                     \
+  PARCC_STRIDE(i##j##_, (long)(ni) * (nj), first, stride)                                                              \
+  PARCC_LET(i, i##j##_ / (nj)) PARCC_LET(j, i##j##_ % (nj))
+#define PARCC_STRIDE3(i, ni, j, nj, k, nk, first, stride)                                                              \
+  PARCC_STRIDE(i##j##k##_, (long)(ni) * (nj) * (nk), first, stride)                                                    \
+  PARCC_LET(i, i##j##k##_ / ((long)(nj) * (nk)))                                                                       \
+  PARCC_LET(j, i##j##k##_ / (nk) % (nj)) PARCC_LET(k, i##j##k##_ % (nk))
+#define PARCC_STRIDE4(i, ni, j, nj, k, nk, l, nl, first, stride)                                                       \
+  PARCC_STRIDE(i##j##k##l##_, (long)(ni) * (nj) * (nk) * (nl), first, stride)                                          \
+  PARCC_LET(i, i##j##k##l##_ / ((long)(nj) * (nk) * (nl)))                                                             \
+  PARCC_LET(j, i##j##k##l##_ / ((long)(nk) * (nl)) % (nj))                                                             \
+  PARCC_LET(k, i##j##k##l##_ / (nl) % (nk)) PARCC_LET(l, i##j##k##l##_ % (nl))
+
+#define GRID(i, ni) PARCC_STRIDE(i, ni, (long)blockIdx.x, (long)gridDim.x)
+#define GRID2(i, ni, j, nj) PARCC_STRIDE2(i, ni, j, nj, (long)blockIdx.x, (long)gridDim.x)
+#define GRID3(i, ni, j, nj, k, nk) PARCC_STRIDE3(i, ni, j, nj, k, nk, (long)blockIdx.x, (long)gridDim.x)
+#define GRID4(i, ni, j, nj, k, nk, l, nl) PARCC_STRIDE4(i, ni, j, nj, k, nk, l, nl, (long)blockIdx.x, (long)gridDim.x)
+
+#define BLOCK(i, ni) PARCC_STRIDE(i, ni, (long)threadIdx.x, (long)blockDim.x)
+#define BLOCK2(i, ni, j, nj) PARCC_STRIDE2(i, ni, j, nj, (long)threadIdx.x, (long)blockDim.x)
+#define BLOCK3(i, ni, j, nj, k, nk) PARCC_STRIDE3(i, ni, j, nj, k, nk, (long)threadIdx.x, (long)blockDim.x)
+#define BLOCK4(i, ni, j, nj, k, nk, l, nl) PARCC_STRIDE4(i, ni, j, nj, k, nk, l, nl, (long)threadIdx.x, (long)blockDim.x)
+
+#define FLAT(i, n)                                                                                                     \
+  PARCC_STRIDE(i, n, (long)blockIdx.x * blockDim.x + threadIdx.x, (long)gridDim.x * blockDim.x)
+
+// A thread owns one column.
+enum { LANES = 1 };
+#define GRID_LANES(c0, lanes, n) FLAT(c0, n) PARCC_LET(lanes, LANES)
+#define LANE(l, lanes) for (long l = 0; l < (lanes); l++)
+
+// ---- reductions over a block ---------------------------------------------------------------------------------------
+// Called by all threads of the block, whose number is a multiple of 32. The result is the same in all of them, and does
+// not depend on timing.
+
+#define BLOCK_SYNC() __syncthreads()
+
+struct ParccSum {
+  template <class T> static __device__ T join(T a, T b) { return a + b; }
+  template <class T> static __device__ T none() { return 0; }
+};
+struct ParccProd {
+  template <class T> static __device__ T join(T a, T b) { return a * b; }
+  template <class T> static __device__ T none() { return 1; }
+};
+struct ParccMax {
+  template <class T> static __device__ T join(T a, T b) { return a > b || a != a ? a : b; }
+  template <class T> static __device__ T none() { return -(T)INFINITY; }
+};
+struct ParccMin {
+  template <class T> static __device__ T join(T a, T b) { return a < b || a != a ? a : b; }
+  template <class T> static __device__ T none() { return (T)INFINITY; }
+};
+
+template <class Op, class T> static __device__ __forceinline__ T parcc_warp_reduce(T value) {
+#pragma unroll
+  for (int distance = PARCC_WARP / 2; distance > 0; distance /= 2)
+    value = Op::join(value, __shfl_xor_sync(0xffffffffu, value, distance));
+  return value;
+}
+
+template <class Op, class T> static __device__ T parcc_block_reduce(T value) {
+  __shared__ T of_warp[PARCC_WARP];
+  const unsigned lane = threadIdx.x % PARCC_WARP, warp = threadIdx.x / PARCC_WARP;
+  value = parcc_warp_reduce<Op>(value);
+  __syncthreads(); // of_warp may still be read by the reduction before
+  if (lane == 0) of_warp[warp] = value;
+  __syncthreads();
+  // Every warp joins all partial results, in the same order.
+  return parcc_warp_reduce<Op>(lane < blockDim.x / PARCC_WARP ? of_warp[lane] : Op::template none<T>());
+}
+
+// The larger value, and of equal ones the smaller index. A NaN wins.
+template <class T> static __device__ __forceinline__ void parcc_join_argmax(T &value, long &index, T v, long i) {
+  const bool nan = value != value, other_nan = v != v;
+  if (other_nan ? !nan || i < index : !nan && (v > value || (v == value && i < index))) {
+    value = v;
+    index = i;
+  }
+}
+
+template <class T> static __device__ void parcc_block_argmax(T &value, long &index) {
+  __shared__ T values[PARCC_WARP];
+  __shared__ long indices[PARCC_WARP];
+  const unsigned lane = threadIdx.x % PARCC_WARP, warp = threadIdx.x / PARCC_WARP;
+  for (int distance = PARCC_WARP / 2; distance > 0; distance /= 2) {
+    const T v = __shfl_xor_sync(0xffffffffu, value, distance);
+    const long i = __shfl_xor_sync(0xffffffffu, index, distance);
+    parcc_join_argmax(value, index, v, i);
+  }
+  __syncthreads();
+  if (lane == 0) {
+    values[warp] = value;
+    indices[warp] = index;
+  }
+  __syncthreads();
+  value = values[0];
+  index = indices[0];
+  for (unsigned w = 1; w < blockDim.x / PARCC_WARP; w++) parcc_join_argmax(value, index, values[w], indices[w]);
+}
+
+#define BLOCK_SUM(v) parcc_block_reduce<ParccSum>(v)
+#define BLOCK_PROD(v) parcc_block_reduce<ParccProd>(v)
+#define BLOCK_MAX(v) parcc_block_reduce<ParccMax>(v)
+#define BLOCK_MIN(v) parcc_block_reduce<ParccMin>(v)
+#define BLOCK_ARGMAX(v, i) parcc_block_argmax(v, i)
+
+// best = the larger (smaller) of best and expression over all i in [0, n) of this thread.
+#define BLOCK_MAX_OF(best, i, n, expression)                                                                           \
+  do {                                                                                                                 \
+    BLOCK(i, n) best = ParccMax::join(best, static_cast<decltype(best)>(expression));                                  \
+  } while (0)
+#define BLOCK_MIN_OF(best, i, n, expression)                                                                           \
+  do {                                                                                                                 \
+    BLOCK(i, n) best = ParccMin::join(best, static_cast<decltype(best)>(expression));                                  \
+  } while (0)
+
+// ---- launches ------------------------------------------------------------------------------------------------------
+
+static inline unsigned parcc_blocks(long work, long work_a_block) {
+  const long blocks = (work + work_a_block - 1) / work_a_block;
+  return (unsigned)(blocks < PARCC_MAX_BLOCKS ? blocks : PARCC_MAX_BLOCKS);
+}
+
+// The one place where a kernel starts.
+#define PARCC_LAUNCH(kernel, work, work_a_block, ...)                                                                  \
+  do {                                                                                                                 \
+    const long parcc_work_ = (work);                                                                                   \
+    if (parcc_work_ > 0) {                                                                                             \
+      kernel<<<parcc_blocks(parcc_work_, work_a_block), PARCC_THREADS, 0, parcc.compute>>>(__VA_ARGS__);               \
+      CHECK_CUDA(cudaGetLastError());                                                                                  \
+    }                                                                                                                  \
+  } while (0)
+#define LAUNCH_ROWS(kernel, rows, ...) PARCC_LAUNCH(kernel, rows, 1, __VA_ARGS__)
+#define LAUNCH_FLAT(kernel, count, ...) PARCC_LAUNCH(kernel, count, PARCC_THREADS, __VA_ARGS__)
+#define LAUNCH_LANES(kernel, cols, ...) PARCC_LAUNCH(kernel, cols, PARCC_THREADS, __VA_ARGS__)
+
+#endif

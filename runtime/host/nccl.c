@@ -1,0 +1,239 @@
+// NCCL on MPI: communicators and collectives.
+#include "nccl_mpi.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char mpi_error[MPI_MAX_ERROR_STRING] = "MPI failed";
+
+ncclResult_t nccl_check_mpi(int mpi_result) {
+  if (mpi_result == MPI_SUCCESS) return ncclSuccess;
+  int length;
+  if (MPI_Error_string(mpi_result, mpi_error, &length) != MPI_SUCCESS)
+    snprintf(mpi_error, sizeof mpi_error, "MPI error %d", mpi_result);
+  return ncclSystemError;
+}
+
+const char *ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+  case ncclSuccess: return "no error";
+  case ncclUnhandledCudaError: return "unhandled cuda error";
+  case ncclSystemError: return mpi_error;
+  case ncclInternalError: return "internal error";
+  case ncclInvalidArgument: return "invalid argument";
+  case ncclInvalidUsage: return "invalid usage";
+  case ncclRemoteError: return "remote process exited or there was a network error";
+  case ncclInProgress: return "NCCL operation in progress";
+  }
+  return "unknown result code";
+}
+
+const char *ncclGetLastError(ncclComm_t comm) {
+  (void)comm;
+  return mpi_error;
+}
+
+// ---- types ---------------------------------------------------------------------------------------------------------
+
+bool nccl_find_type(ncclDataType_t type, MPI_Datatype *mpi, size_t *bytes) {
+  switch (type) {
+  case ncclInt8: *mpi = MPI_INT8_T; *bytes = 1; return true;
+  case ncclUint8: *mpi = MPI_UINT8_T; *bytes = 1; return true;
+  case ncclInt32: *mpi = MPI_INT32_T; *bytes = 4; return true;
+  case ncclInt64: *mpi = MPI_INT64_T; *bytes = 8; return true;
+  case ncclFloat: *mpi = MPI_FLOAT; *bytes = 4; return true;
+  case ncclDouble: *mpi = MPI_DOUBLE; *bytes = 8; return true;
+  }
+  return false;
+}
+
+static bool find_op(ncclRedOp_t op, MPI_Op *mpi) {
+  switch (op) {
+  case ncclSum: *mpi = MPI_SUM; return true;
+  case ncclProd: *mpi = MPI_PROD; return true;
+  case ncclMax: *mpi = MPI_MAX; return true;
+  case ncclMin: *mpi = MPI_MIN; return true;
+  }
+  return false;
+}
+
+static bool usable(const void *send, const void *recv, size_t count, ncclComm_t comm) {
+  return comm != NULL && (count == 0 || (send != NULL && recv != NULL));
+}
+
+static void copy(void *dst, const void *src, size_t bytes) {
+  if (dst != src && bytes > 0) memmove(dst, src, bytes);
+}
+
+// ---- communicators -------------------------------------------------------------------------------------------------
+
+static ncclResult_t make_comm(ncclComm_t *result, MPI_Comm mpi, int rank, int ranks) {
+  ncclComm_t comm = malloc(sizeof *comm);
+  if (comm == NULL) return ncclInternalError;
+  *comm = (struct ncclComm){mpi, rank, ranks};
+  *result = comm;
+  return mpi == MPI_COMM_NULL ? ncclSuccess : nccl_check_mpi(MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN));
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  memset(id, 0, sizeof *id);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank) {
+  (void)id;
+  int started = 0, mpi_ranks = 1, mpi_rank = 0;
+  MPI_Comm mpi = MPI_COMM_NULL;
+  ncclResult_t result = nccl_check_mpi(MPI_Initialized(&started));
+  if (result != ncclSuccess) return result;
+  if (started) {
+    if ((result = nccl_check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &mpi_ranks))) != ncclSuccess) return result;
+    if ((result = nccl_check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &mpi_rank))) != ncclSuccess) return result;
+  }
+  if (ranks != mpi_ranks || rank != mpi_rank) return ncclInvalidArgument;
+  if (started && (result = nccl_check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &mpi))) != ncclSuccess) return result;
+  return make_comm(comm, mpi, rank, ranks);
+}
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part, ncclConfig_t *config) {
+  (void)config;
+  if (comm == NULL || (color < 0 && color != NCCL_SPLIT_NOCOLOR)) return ncclInvalidArgument;
+  *part = NULL;
+  if (comm->mpi == MPI_COMM_NULL)
+    return color == NCCL_SPLIT_NOCOLOR ? ncclSuccess : make_comm(part, MPI_COMM_NULL, 0, 1);
+  MPI_Comm mpi;
+  int rank, ranks;
+  ncclResult_t result =
+      nccl_check_mpi(MPI_Comm_split(comm->mpi, color == NCCL_SPLIT_NOCOLOR ? MPI_UNDEFINED : color, key, &mpi));
+  if (result != ncclSuccess || mpi == MPI_COMM_NULL) return result;
+  if ((result = nccl_check_mpi(MPI_Comm_size(mpi, &ranks))) != ncclSuccess) return result;
+  if ((result = nccl_check_mpi(MPI_Comm_rank(mpi, &rank))) != ncclSuccess) return result;
+  return make_comm(part, mpi, rank, ranks);
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) { return comm == NULL ? ncclInvalidArgument : ncclSuccess; }
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (comm == NULL) return ncclInvalidArgument;
+  const ncclResult_t result = comm->mpi == MPI_COMM_NULL ? ncclSuccess : nccl_check_mpi(MPI_Comm_free(&comm->mpi));
+  free(comm);
+  return result;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) { return ncclCommDestroy(comm); }
+
+ncclResult_t ncclCommCount(ncclComm_t comm, int *count) {
+  if (comm == NULL) return ncclInvalidArgument;
+  *count = comm->ranks;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank) {
+  if (comm == NULL) return ncclInvalidArgument;
+  *rank = comm->rank;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
+  if (comm == NULL) return ncclInvalidArgument;
+  *error = ncclSuccess;
+  return ncclSuccess;
+}
+
+// ---- collectives ---------------------------------------------------------------------------------------------------
+
+ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
+  (void)stream;
+  MPI_Datatype mpi_type;
+  MPI_Op mpi_op;
+  size_t bytes;
+  if (!usable(send, recv, count, comm) || !nccl_find_type(type, &mpi_type, &bytes) || !find_op(op, &mpi_op))
+    return ncclInvalidArgument;
+  copy(recv, send, count * bytes);
+  if (comm->ranks == 1) return ncclSuccess;
+  ncclResult_t result = ncclSuccess;
+  for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE)
+    result = nccl_check_mpi(MPI_Allreduce(MPI_IN_PLACE, (char *)recv + i * bytes, nccl_piece(count - i), mpi_type, mpi_op, comm->mpi));
+  return result;
+}
+
+ncclResult_t ncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  (void)stream;
+  MPI_Datatype mpi_type;
+  MPI_Op mpi_op;
+  size_t bytes;
+  if (comm == NULL || root < 0 || root >= comm->ranks) return ncclInvalidArgument;
+  const bool is_root = comm->rank == root; // recv is read on the root only
+  if (!usable(send, is_root ? recv : send, count, comm) || !nccl_find_type(type, &mpi_type, &bytes) || !find_op(op, &mpi_op))
+    return ncclInvalidArgument;
+  if (is_root) copy(recv, send, count * bytes);
+  if (comm->ranks == 1) return ncclSuccess;
+  ncclResult_t result = ncclSuccess;
+  for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE)
+    result = nccl_check_mpi(MPI_Reduce(is_root ? MPI_IN_PLACE : (const char *)send + i * bytes,
+                              is_root ? (char *)recv + i * bytes : NULL, nccl_piece(count - i), mpi_type, mpi_op, root,
+                              comm->mpi));
+  return result;
+}
+
+ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  (void)stream;
+  MPI_Datatype mpi_type;
+  size_t bytes;
+  if (comm == NULL || root < 0 || root >= comm->ranks || !nccl_find_type(type, &mpi_type, &bytes) ||
+      !usable(comm->rank == root ? send : recv, recv, count, comm))
+    return ncclInvalidArgument;
+  if (comm->rank == root) copy(recv, send, count * bytes);
+  if (comm->ranks == 1) return ncclSuccess;
+  ncclResult_t result = ncclSuccess;
+  for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE)
+    result = nccl_check_mpi(MPI_Bcast((char *)recv + i * bytes, nccl_piece(count - i), mpi_type, root, comm->mpi));
+  return result;
+}
+
+// Where all the blocks together are more than MPI can count, one rank after the other gets its block.
+ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream) {
+  MPI_Datatype mpi_type;
+  MPI_Op mpi_op;
+  size_t bytes;
+  if (!usable(send, recv, count, comm) || !nccl_find_type(type, &mpi_type, &bytes) || !find_op(op, &mpi_op))
+    return ncclInvalidArgument;
+  if (comm->ranks == 1) copy(recv, send, count * bytes);
+  if (comm->ranks == 1 || count == 0) return ncclSuccess;
+  // MPI's own in-place form puts the block elsewhere than NCCL's, so the block is received aside.
+  char *block = malloc(count * bytes);
+  if (block == NULL) return ncclSystemError;
+  ncclResult_t result = ncclSuccess;
+  if (count <= INT_MAX / (size_t)comm->ranks)
+    result = nccl_check_mpi(MPI_Reduce_scatter_block(send, block, (int)count, mpi_type, mpi_op, comm->mpi));
+  else
+    for (int root = 0; root < comm->ranks && result == ncclSuccess; root++)
+      result = ncclReduce((const char *)send + (size_t)root * count * bytes, block, count, type, op, root, comm, stream);
+  if (result == ncclSuccess) memcpy(recv, block, count * bytes);
+  free(block);
+  return result;
+}
+
+ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  MPI_Datatype mpi_type;
+  size_t bytes;
+  if (!usable(send, recv, count, comm) || !nccl_find_type(type, &mpi_type, &bytes)) return ncclInvalidArgument;
+  char *own = count == 0 ? recv : (char *)recv + (size_t)comm->rank * count * bytes;
+  copy(own, send, count * bytes);
+  if (comm->ranks == 1 || count == 0) return ncclSuccess;
+  if (count <= INT_MAX / (size_t)comm->ranks)
+    return nccl_check_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, (int)count, mpi_type, comm->mpi));
+  ncclResult_t result = ncclSuccess;
+  for (int root = 0; root < comm->ranks && result == ncclSuccess; root++) {
+    char *block = (char *)recv + (size_t)root * count * bytes;
+    result = ncclBroadcast(block, block, count, type, root, comm, stream);
+  }
+  return result;
+}
