@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+"""The time of a training step: emitted programs on the host against PyTorch, one thread each: steps.py [MODEL...]
+
+Both train the same network from the same parameters in f32, by turns in one run, pinned to one core. The time of a side is the
+median step of its best round. Prints a line for each model; ends with code 1 where a ratio is above LIMIT.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, ROOT + "/tests/reference")
+
+LIMIT = 1.5
+ROUNDS = 3
+# settings, steps a round, size of the images, channels, classes
+CASES = {
+    "mlp": (dict(batch=256), 30, 28, 1, 10),
+    "lenet": (dict(batch=256), 12, 28, 1, 10),
+    "alexnet": (dict(batch=16), 4, 224, 3, 1000),
+    "resnet": (dict(batch=4), 3, 224, 3, 1000),
+}
+
+
+def build(sample, settings, folder):
+    program = f"{folder}/{sample}"
+    defines = [f"-D{key}={value}" for key, value in settings.items()]
+    parcc = os.environ.get("PARCC", ROOT + "/build/bin/parcc")
+    parcc_cc = os.environ.get("PARCC_CC", ROOT + "/build/bin/parcc-cc")
+    subprocess.run([parcc, f"{ROOT}/samples/{sample}.dnn", "-o", program + ".cu", *defines], check=True)
+    subprocess.run([parcc_cc, "--target=host", program + ".cu", "-o", program], check=True)
+    start = program + ".safetensors"
+    subprocess.run([program, "--data", "synthetic", "--steps", "0", "--quiet", "--save", start], check=True, stdout=subprocess.DEVNULL)
+    return program, start
+
+
+def time_program(program, steps):
+    log = program + ".log"
+    run = [program, "--data", "synthetic", "--steps", str(steps + 1), "--quiet", "--log", log]
+    subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+    with open(log) as file:
+        times = [json.loads(line)["ms"] for line in file]
+    return statistics.median(times[1:])  # the first step also warms up
+
+
+class Torch:
+    def __init__(self, network, start, settings, size, channels, classes):
+        import re
+        import torch
+        import safetensors
+
+        torch.set_num_threads(1)
+        self.network, self.settings = network, settings
+        state = re.compile(r"\.(running_mean|running_var|velocity)$")
+        tensors = [t for key, t in safetensors.read(start).items() if not state.search(key)]
+        self.weights = [torch.tensor(t, requires_grad=True) for t in tensors]
+        self.optimizer = torch.optim.SGD(self.weights, lr=1e-4, momentum=0.9, weight_decay=5e-4)
+        self.image = torch.randn(settings["batch"], channels, size, size)
+        self.label = torch.randint(0, classes, (settings["batch"],))
+
+    def step(self):
+        import torch.nn.functional as F
+
+        remaining = iter(self.weights)
+        logits, _ = self.network(lambda: next(remaining), self.image, **self.settings)
+        loss = F.cross_entropy(logits, self.label)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+    def time(self, steps):
+        times = []
+        for _step in range(steps + 1):
+            began = time.perf_counter()
+            self.step()
+            times.append((time.perf_counter() - began) * 1e3)
+        return statistics.median(times[1:])
+
+
+def main():
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        print(f"SKIPPED: {error}")
+        sys.exit(77)
+    import networks
+
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    slow = []
+    for sample in sys.argv[1:] or CASES:
+        settings, steps, size, channels, classes = CASES[sample]
+        with tempfile.TemporaryDirectory() as folder:
+            program, start = build(sample, settings, folder)
+            other = Torch(getattr(networks, sample), start, settings, size, channels, classes)
+            rounds = [(time_program(program, steps), other.time(steps)) for _round in range(ROUNDS)]
+        ours, theirs = min(r[0] for r in rounds), min(r[1] for r in rounds)
+        print(f"{sample:8} batch {settings['batch']:4}: parcc {ours:9.2f} ms, PyTorch {theirs:9.2f} ms, ratio {ours / theirs:.2f}", flush=True)
+        if ours / theirs > LIMIT:
+            slow.append(sample)
+    if slow:
+        print(f"FAILED above {LIMIT}: {', '.join(slow)}")
+        sys.exit(1)
+
+
+main()

@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+"""Holds an emitted program against PyTorch: compare.py MODEL f32|f64
+
+The sample is compiled for one rank, reduced in size; its train block is replaced by one with plain settings, so that the
+learning rate is not a warm-up's. The parameters that the program starts from are exported, PyTorch starts from them too, and
+both train 5 steps on the same images. The losses and gradient norms must agree. PyTorch always computes in f64.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+STEPS = 5
+TOLERANCE = {"f64": 1e-9, "f32": 1e-4}  # relative, of losses
+NORM_TOLERANCE = {"f64": 1e-8, "f32": 1e-3}  # of gradient norms
+
+# Settings of the model, then of the train block. The optimizers differ so that each is held against PyTorch's.
+CASES = {
+    "mlp": (dict(batch=7, width=33), "sgd(lr = 0.1, momentum = 0.9, nesterov = true)", ""),
+    "lenet": (dict(batch=6), "sgd(lr = 0.05, momentum = 0.9, weight_decay = 0.01)", ""),
+    "alexnet": (dict(batch=5, size=67, width=8, hidden=40, classes=10, rate=0), "adam(lr = 1e-3)", ""),
+    "resnet": (dict(batch=6, size=64, depth=18, width=8, classes=10), "sgd(lr = 0.02, momentum = 0.9)", "clip = 1.0;"),
+    "resnet50": (dict(batch=5, size=64, depth=50, width=4, classes=10), "sgd(lr = 0.01)", ""),
+    "inception_v3": (dict(batch=6, size=115, width=8, classes=10, rate=0), "adamw(lr = 1e-3, weight_decay = 0.1)", ""),
+}
+
+
+def fail(text):
+    print("FAILED " + text)
+    sys.exit(1)
+
+
+def write_data(folder, idx, batch, size, channels, classes, dtype):
+    """Images and labels, exactly one batch: every step is an epoch, so the order of samples is only one of a sum."""
+    import gzip
+    import struct
+
+    import numpy as np
+
+    random = np.random.default_rng(7)
+    label = random.integers(0, classes, batch)
+    if not idx:
+        image = random.standard_normal((batch, channels, size, size)).astype(dtype)
+        np.save(folder + "/image.npy", image)
+        np.save(folder + "/label.npy", label.astype(np.int32))
+        return image, label
+    pixels = random.integers(0, 256, (batch, size, size)).astype(np.uint8)
+    with gzip.open(folder + "/image.gz", "wb") as file:
+        file.write(struct.pack(">BBBBIII", 0, 0, 8, 3, batch, size, size) + pixels.tobytes())
+    with gzip.open(folder + "/label.gz", "wb") as file:
+        file.write(struct.pack(">BBBBI", 0, 0, 8, 1, batch) + label.astype(np.uint8).tobytes())
+    return pixels.reshape(batch, 1, size, size) / 255.0, label
+
+
+def make_model(root, sample, folder, optimizer, settings, idx):
+    with open(f"{root}/samples/{sample}.dnn") as file:
+        text = file.read()
+    text, found = re.subn(r"\ntrain \{.*?\n\}\n", "\n", text, flags=re.S)
+    if found != 1:
+        fail(f"samples/{sample}.dnn has {found} train blocks")
+    image, label = ('idx("image.gz") / 255', 'idx("label.gz")') if idx else ('npy("image.npy")', 'npy("label.npy")')
+    with open(f"{folder}/{sample}.dnn", "w") as file:
+        file.write(f"{text}\ntrain {{\n  data image = {image};\n  data label = {label};\n")
+        file.write(f"  optimizer = {optimizer};\n  {settings}\n  steps = {STEPS};\n}}\n")
+
+
+def run_program(root, sample, folder, parameters, dtype):
+    """Compiles and runs. Returns the initial tensors and the log."""
+    import safetensors
+
+    parcc = os.environ.get("PARCC", root + "/build/bin/parcc")
+    parcc_cc = os.environ.get("PARCC_CC", root + "/build/bin/parcc-cc")
+    program = f"{folder}/{sample}"
+    defines = [f"-D{name}={value}" for name, value in parameters.items()]
+    subprocess.run([parcc, program + ".dnn", "-o", program + ".cu", "--dtype", dtype, *defines], check=True)
+    subprocess.run([parcc_cc, "--target=host", program + ".cu", "-o", program], check=True)
+    run = [program, "--data", folder, "--quiet"]
+    quiet = dict(check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*run, "--steps", "0", "--save", folder + "/start.safetensors"], **quiet)
+    subprocess.run([*run, "--steps", str(STEPS), "--log", folder + "/log"], **quiet)
+    with open(folder + "/log") as file:
+        log = [json.loads(line) for line in file]
+    return safetensors.read(folder + "/start.safetensors"), log
+
+
+def make_optimizer(parameters, text):
+    """The optimizer that a train block names, in PyTorch."""
+    import torch
+
+    name, arguments = re.fullmatch(r"(\w+)\((.*)\)", text).groups()
+    options = {}
+    for argument in arguments.split(","):
+        key, value = (part.strip() for part in argument.split("="))
+        options[key] = value == "true" if value in ("true", "false") else float(value)
+    return {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](parameters, **options)
+
+
+def train(network, tensors, image, label, parameters, optimizer_text, clip):
+    """Five steps in PyTorch. Returns the losses (main, auxiliary) and the gradient norms."""
+    import torch
+    import torch.nn.functional as F
+
+    torch.set_num_threads(1)
+    weights = [torch.tensor(t, dtype=torch.float64, requires_grad=True) for t in tensors]
+    optimizer = make_optimizer(weights, optimizer_text)
+    image, label = torch.tensor(image, dtype=torch.float64), torch.tensor(label, dtype=torch.int64)
+    result = []
+    for _step in range(STEPS):
+        remaining = iter(weights)
+        logits, auxiliary = network(lambda: next(remaining), image, **parameters)
+        if next(remaining, None) is not None:
+            fail("the program has more parameters than the PyTorch model")
+        loss = F.cross_entropy(logits, label)
+        second = 0.4 * F.cross_entropy(auxiliary, label) if auxiliary is not None else None
+        optimizer.zero_grad()
+        (loss if second is None else loss + second).backward()
+        norm = torch.nn.utils.clip_grad_norm_(weights, clip or float("inf"))
+        optimizer.step()
+        result.append((loss.item(), None if second is None else second.item(), norm.item()))
+    return result
+
+
+def compare(what, step, found, expected, tolerance):
+    if found is None:
+        fail(f"step {step}: the log has no {what}")
+    error = abs(found - expected) / abs(expected)
+    print(f"step {step}  {what:14} {found:.15g}  PyTorch {expected:.15g}  relative difference {error:.1e}")
+    if not error <= tolerance:
+        fail(f"step {step}: {what} differs by more than {tolerance}")
+
+
+def main():
+    name, dtype = sys.argv[1:]
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    try:
+        import torch  # noqa: F401
+        import numpy  # noqa: F401
+    except ImportError as error:
+        print(f"SKIPPED: {error}")
+        sys.exit(77)
+    import networks
+
+    parameters, optimizer, settings = CASES[name]
+    sample = "resnet" if name.startswith("resnet") else name
+    idx = sample in ("mlp", "lenet")
+    clip = float(re.search(r"clip = ([\d.]+)", settings).group(1)) if "clip" in settings else None
+    with tempfile.TemporaryDirectory() as folder:
+        size, channels = parameters.get("size", 28), 1 if idx else 3
+        data_type = "float32" if dtype == "f32" else "float64"
+        image, label = write_data(folder, idx, parameters["batch"], size, channels, 10, data_type)
+        make_model(root, sample, folder, optimizer, settings, idx)
+        tensors, log = run_program(root, sample, folder, parameters, dtype)
+    states = re.compile(r"\.(running_mean|running_var|velocity|moment1|moment2)$")
+    start = [tensor for key, tensor in tensors.items() if not states.search(key)]
+    expected = train(getattr(networks, sample), start, image, label, parameters, optimizer, clip)
+    if len(log) != STEPS:
+        fail(f"{len(log)} steps in the log, expected {STEPS}")
+    for step, (line, (loss, second, norm)) in enumerate(zip(log, expected), 1):
+        compare("loss", step, line.get("loss"), loss, TOLERANCE[dtype])
+        if second is not None:
+            compare("auxiliary", step, line.get("auxiliary"), second, TOLERANCE[dtype])
+        compare("gradient_norm", step, line.get("gradient_norm"), norm, NORM_TOLERANCE[dtype])
+    if expected[0][0] == expected[-1][0]:
+        fail("the losses do not change: nothing was trained")
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()

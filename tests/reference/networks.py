@@ -1,0 +1,142 @@
+"""The sample models, written by hand for PyTorch.
+
+A network is a function of `param`, which gives the next parameter at every call (in the order in which the model text
+creates them), the images, and the settings of the model. It returns the logits, and the auxiliary logits or None.
+"""
+
+import torch
+import torch.nn.functional as F
+
+
+def mlp(param, x, layers=2, **_):
+    x = x.flatten(1)
+    for _layer in range(layers):
+        x = F.relu(F.linear(x, param(), param()))
+    return F.linear(x, param(), param()), None
+
+
+def lenet(param, x, **_):
+    x = F.max_pool2d(F.relu(F.conv2d(x, param(), param(), padding=2)), 2)
+    x = F.max_pool2d(F.relu(F.conv2d(x, param(), param())), 2)
+    x = x.flatten(1)
+    x = F.relu(F.linear(x, param(), param()))
+    x = F.relu(F.linear(x, param(), param()))
+    return F.linear(x, param(), param()), None
+
+
+def dropout(x, rate):
+    return F.dropout(x, rate) if rate > 0 else x
+
+
+def alexnet(param, x, rate=0.5, **_):
+    x = F.max_pool2d(F.relu(F.conv2d(x, param(), param(), stride=4, padding=2)), 3, stride=2)
+    x = F.max_pool2d(F.relu(F.conv2d(x, param(), param(), padding=2)), 3, stride=2)
+    x = F.relu(F.conv2d(x, param(), param(), padding=1))
+    x = F.relu(F.conv2d(x, param(), param(), padding=1))
+    x = F.max_pool2d(F.relu(F.conv2d(x, param(), param(), padding=1)), 3, stride=2)
+    x = x.flatten(1)
+    x = F.relu(F.linear(dropout(x, rate), param(), param()))
+    x = F.relu(F.linear(dropout(x, rate), param(), param()))
+    return F.linear(x, param(), param()), None
+
+
+def conv_norm(param, x, eps=1e-5, **options):
+    x = F.conv2d(x, param(), **options)
+    return F.batch_norm(x, None, None, param(), param(), training=True, eps=eps)
+
+
+def basic_block(param, x, planes, stride):
+    y = F.relu(conv_norm(param, x, stride=stride, padding=1))
+    y = conv_norm(param, y, padding=1)
+    if stride != 1 or x.shape[1] != planes:
+        x = conv_norm(param, x, stride=stride)
+    return F.relu(y + x)
+
+
+def bottleneck(param, x, planes, stride):
+    y = F.relu(conv_norm(param, x))
+    y = F.relu(conv_norm(param, y, stride=stride, padding=1))
+    y = conv_norm(param, y)
+    if stride != 1 or x.shape[1] != 4 * planes:
+        x = conv_norm(param, x, stride=stride)
+    return F.relu(y + x)
+
+
+BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+
+
+def resnet(param, x, depth=50, width=64, **_):
+    block = basic_block if depth < 50 else bottleneck
+    x = F.max_pool2d(F.relu(conv_norm(param, x, stride=2, padding=3)), 3, stride=2, padding=1)
+    for stage, count in enumerate(BLOCKS[depth]):
+        for i in range(count):
+            x = block(param, x, width << stage, 2 if stage > 0 and i == 0 else 1)
+    return F.linear(x.mean((2, 3)), param(), param()), None
+
+
+def unit(param, x, **options):
+    return F.relu(conv_norm(param, x, eps=1e-3, **options))
+
+
+def pooled_unit(param, x):
+    return unit(param, F.avg_pool2d(x, 3, stride=1, padding=1))
+
+
+def concat(*tensors):
+    return torch.cat(tensors, 1)
+
+
+def inception_a(param, x):
+    a = unit(param, x)
+    b = unit(param, unit(param, x), padding=2)
+    d = unit(param, unit(param, unit(param, x), padding=1), padding=1)
+    return concat(a, b, d, pooled_unit(param, x))
+
+
+def inception_b(param, x):
+    a = unit(param, x, stride=2)
+    b = unit(param, unit(param, unit(param, x), padding=1), stride=2)
+    return concat(a, b, F.max_pool2d(x, 3, stride=2))
+
+
+def inception_c(param, x):
+    a = unit(param, x)
+    b = unit(param, unit(param, unit(param, x), padding=(0, 3)), padding=(3, 0))
+    d = unit(param, x)
+    for padding in [(3, 0), (0, 3), (3, 0), (0, 3)]:
+        d = unit(param, d, padding=padding)
+    return concat(a, b, d, pooled_unit(param, x))
+
+
+def inception_d(param, x):
+    a = unit(param, unit(param, x), stride=2)
+    b = unit(param, unit(param, unit(param, x), padding=(0, 3)), padding=(3, 0))
+    b = unit(param, b, stride=2)
+    return concat(a, b, F.max_pool2d(x, 3, stride=2))
+
+
+def inception_e(param, x):
+    a = unit(param, x)
+    b = unit(param, x)
+    b = concat(unit(param, b, padding=(0, 1)), unit(param, b, padding=(1, 0)))
+    d = unit(param, unit(param, x), padding=1)
+    d = concat(unit(param, d, padding=(0, 1)), unit(param, d, padding=(1, 0)))
+    return concat(a, b, d, pooled_unit(param, x))
+
+
+def inception_v3(param, x, rate=0.5, **_):
+    x = unit(param, unit(param, unit(param, x, stride=2)), padding=1)
+    x = F.max_pool2d(x, 3, stride=2)
+    x = F.max_pool2d(unit(param, unit(param, x)), 3, stride=2)
+    for _block in range(3):
+        x = inception_a(param, x)
+    x = inception_b(param, x)
+    for _block in range(4):
+        x = inception_c(param, x)
+    aux = unit(param, F.avg_pool2d(x, min(x.shape[2], 5), stride=3))
+    aux = unit(param, aux)
+    aux = F.linear(aux.mean((2, 3)), param(), param())
+    x = inception_d(param, x)
+    for _block in range(2):
+        x = inception_e(param, x)
+    return F.linear(dropout(x.mean((2, 3)), rate), param(), param()), aux

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Every emitted golden compiles and links without a warning: compilers.sh gcc|clang|nvcc
+# nvcc makes code for sm_75, sm_80 and sm_90 in one go.
+. "$(dirname "$0")/common.sh"
+compiler=$1
+command -v "$compiler" >/dev/null || skip "there is no $compiler"
+if [ "$compiler" = nvcc ]; then options="--target=cuda -arch sm_75,sm_80,sm_90"; else options="--target=host --cc=$compiler"; fi
+
+programs=$(find "$root/tests/golden" -name '*.cu' | LC_ALL=C sort)
+[ -n "$programs" ] || fail "there are no emitted goldens"
+for program in $programs; do
+  # shellcheck disable=SC2086 # a list of options
+  if "$PARCC_CC" $options "$program" -o "$tmp/program" >"$tmp/out" 2>&1 && [ ! -s "$tmp/out" ]; then
+    pass
+  else
+    fail "${program#"$root"/}: $compiler says"
+    cat "$tmp/out"
+  fi
+done
+finish

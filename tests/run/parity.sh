@@ -1,0 +1,66 @@
+#!/bin/sh
+# One sample, reduced in size, on several ranks against one rank, and one rank against the interpreter: parity.sh SAMPLE
+#
+#   f64  20 steps on 2, 3, 4 and 5 ranks: losses, metrics and gradient norms to 1e-10, what is saved to 1e-9
+#   f32   5 steps on 2, 3, 4 and 5 ranks: to 2e-5
+#   f64   3 steps on one rank against the interpreted graphs: to 1e-10
+#
+# The batch of 7 divides over none of them; mlp also has one that divides and one smaller than the number of ranks.
+. "$(dirname "$0")/common.sh"
+
+sample=$1
+case "$sample" in
+mlp) settings='batch=7 width=19' ;;
+mlp_divides) sample=mlp settings='batch=60 width=16' ;;
+mlp_few) sample=mlp settings='batch=3 width=16' ;;
+lenet) settings='batch=7' ;;
+alexnet) settings='batch=7 size=63 width=6 hidden=24 classes=10' ;;
+vgg16) settings='batch=7 size=32 width=4 hidden=24 classes=10' ;;
+resnet) settings='batch=7 size=33 depth=18 width=4 classes=10' ;;
+resnet50) sample=resnet settings='batch=7 size=33 depth=50 width=2 classes=10' ;;
+inception_v3) settings='batch=7 size=75 width=4 classes=10' ;;
+*) echo "parity.sh: no settings for '$sample'" >&2; exit 2 ;;
+esac
+defines=
+for setting in $settings; do defines="$defines -D $setting"; done
+
+# program DTYPE RANKS: builds $tmp/DTYPE_RANKS. -O1: what is tested is what is computed, and the C compiler takes most of the time.
+program() {
+  # shellcheck disable=SC2086 # a list of options
+  "$PARCC" "$root/samples/$sample.dnn" -o "$tmp/$1_$2.cu" --dtype "$1" --ranks "$2" $defines &&
+    "$PARCC_CC" --target=host -O1 "$tmp/$1_$2.cu" -o "$tmp/$1_$2"
+}
+
+# train DTYPE RANKS STEPS
+train() {
+  run=$1_$2
+  ranks "$2" "$tmp/$run" --data synthetic --steps "$3" --quiet --log "$tmp/$run.log" --save "$tmp/$run.st" >/dev/null
+}
+
+# against_one DTYPE STEPS TOLERANCE
+against_one() {
+  program "$1" 1 && train "$1" 1 "$2" || { fail "$1 on 1 rank"; return; }
+  for n in 2 3 4 5; do
+    printf '%s on %d ranks: ' "$1" "$n"
+    if program "$1" "$n" && train "$1" "$n" "$2" &&
+      python3 "$root/tests/run/compare_runs.py" "$3" "$2" "$tmp/$1_1.log" "$tmp/$1_$n.log" "$tmp/$1_1.st" "$tmp/$1_$n.st"; then
+      pass
+    else
+      fail "$1 on $n ranks"
+    fi
+  done
+}
+
+against_one f64 20 1e-10
+against_one f32 5 2e-5
+
+printf 'f64 against the interpreter: '
+# shellcheck disable=SC2086 # a list of options
+if "$PARCC_TESTS/run/interpret" "$root/samples/$sample.dnn" $defines --data synthetic --steps 3 --quiet \
+  --log "$tmp/interpreted.log" --save "$tmp/interpreted.st" >/dev/null && train f64 1 3 &&
+  python3 "$root/tests/run/compare_runs.py" 1e-10 3 "$tmp/f64_1.log" "$tmp/interpreted.log" "$tmp/f64_1.st" "$tmp/interpreted.st"; then
+  pass
+else
+  fail "f64 against the interpreter"
+fi
+finish
