@@ -13,5 +13,11 @@ void pass_decompose(Graph *graph);
 void pass_plan_data(Graph *graph, const Mesh *mesh);
 // Puts in every change of layout that the plan asks for, as an operator.
 void pass_apply_plan(Graph *graph, const Mesh *mesh);
+// From the sharded graphs of the model to c->program: steps without order between streams and without places.
+void pass_lower(Compilation *c);
+// Collectives get their stream; events make every order between streams explicit.
+void pass_schedule(Compilation *c);
+// Every buffer gets its place in the arena.
+void pass_plan_memory(Compilation *c);
 
 #endif

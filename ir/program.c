@@ -1,0 +1,143 @@
+#include "program.h"
+
+const char *procedure_name(ProcedureKind kind) {
+  static const char *const name[] = {"init", "forward", "backward", "report", "update", "evaluate"};
+  return name[kind];
+}
+
+Extent extent_fixed(int64_t n) { return (Extent){n, -1}; }
+
+Extent extent_mul(Extent a, Extent b) {
+  if (a.block >= 0 && b.block >= 0) fatal("a product of two split extents");
+  return (Extent){a.fixed * b.fixed, a.block >= 0 ? a.block : b.block};
+}
+
+bool extent_equal(Extent a, Extent b) { return a.fixed == b.fixed && a.block == b.block; }
+
+int64_t extent_max(const Program *program, Extent e) {
+  if (e.block < 0) return e.fixed;
+  const RankBlock *block = &program->blocks.at[e.block];
+  return e.fixed * block_of(block->extent, 1, program->mesh.axis[block->axis].size, 0).len;
+}
+
+void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, bool written), void *ctx) {
+  switch (step->kind) {
+  case STEP_KERNEL: {
+    const Kernel *k = &step->kernel;
+    for (int t = 0; t < k->tensors.len; t++) {
+      bool written = false, stored = false;
+      for (int s = 0; s < k->stages.len; s++)
+        for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+          const Statement *statement = &k->stages.at[s].statements.at[i];
+          written |= statement->out == k->tensors.at[t].tensor;
+          stored |= statement->out == k->tensors.at[t].tensor && statement->store;
+        }
+      if (!written || stored) visit(ctx, k->tensors.at[t].tensor, written);
+    }
+    return;
+  }
+  case STEP_GEMM:
+    visit(ctx, step->gemm.a, false);
+    visit(ctx, step->gemm.b, false);
+    visit(ctx, step->gemm.c, true);
+    return;
+  case STEP_LOOP:
+    for (int i = 0; i < step->loop.body.len; i++) step_visit_tensors(step->loop.body.at[i], visit, ctx);
+    return;
+  case STEP_COLLECTIVE:
+    visit(ctx, step->collective.tensor, step->collective.kind == RESHARD_all_reduce);
+    if (step->collective.kind != RESHARD_all_reduce) visit(ctx, step->collective.dst, true);
+    return;
+  case STEP_ZERO: visit(ctx, step->zero, true); return;
+  case STEP_COPY:
+    visit(ctx, step->copy.src, false);
+    visit(ctx, step->copy.dst, true);
+    return;
+  case STEP_RECORD:
+  case STEP_WAIT: return;
+  }
+}
+
+static void print_extent(const Program *p, Extent e, Text *out) {
+  if (e.block < 0) text_printf(out, "%lld", (long long)e.fixed);
+  else if (e.fixed == 1) text_printf(out, "%s", p->blocks.at[e.block].name);
+  else text_printf(out, "%lld*%s", (long long)e.fixed, p->blocks.at[e.block].name);
+}
+
+static void print_kernel(const Program *p, const Kernel *k, Text *out) {
+  static const char *const kind[] = {"flat", "grid", "lanes"};
+  text_printf(out, "kernel %s %s(", k->name, kind[k->kind]);
+  for (int d = 0; d < k->n_dims; d++) {
+    text_printf(out, "%s%s=", d == 0 ? "" : d == k->n_grid ? " | " : ", ", k->dims[d].name);
+    print_extent(p, k->dims[d].extent, out);
+  }
+  text_printf(out, ")");
+  for (int s = 0; s < k->stages.len; s++) {
+    text_printf(out, "%s", s > 0 ? ";" : "");
+    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+      const Statement *statement = &k->stages.at[s].statements.at[i];
+      text_printf(out, " %s%s", p->tensors.at[statement->out].name, statement->store ? "" : "~");
+    }
+  }
+}
+
+static void print_step(const Program *p, const Step *step, int depth, Text *out) {
+  text_printf(out, "%*s", 2 + 2 * depth, "");
+  switch (step->kind) {
+  case STEP_KERNEL: print_kernel(p, &step->kernel, out); break;
+  case STEP_GEMM:
+    text_printf(out, "gemm m=");
+    print_extent(p, step->gemm.m, out);
+    text_printf(out, " n=");
+    print_extent(p, step->gemm.n, out);
+    text_printf(out, " k=");
+    print_extent(p, step->gemm.k, out);
+    text_printf(out, " batch=");
+    print_extent(p, step->gemm.batch, out);
+    text_printf(out, "%s  %s", step->gemm.accumulate ? " accumulate" : "", step->gemm.text);
+    break;
+  case STEP_LOOP:
+    text_printf(out, "loop %s < ", step->loop.var);
+    print_extent(p, step->loop.extent, out);
+    text_printf(out, "\n");
+    for (int i = 0; i < step->loop.body.len; i++) print_step(p, step->loop.body.at[i], depth + 1, out);
+    return;
+  case STEP_COLLECTIVE:
+    text_printf(out, "%s %s over %s", reshard_name(step->collective.kind), p->tensors.at[step->collective.tensor].name,
+                p->mesh.axis[step->collective.axis].name);
+    break;
+  case STEP_ZERO: text_printf(out, "zero %s", p->tensors.at[step->zero].name); break;
+  case STEP_COPY:
+    text_printf(out, "copy %s <- %s", p->tensors.at[step->copy.dst].name, p->tensors.at[step->copy.src].name);
+    break;
+  case STEP_RECORD:
+  case STEP_WAIT:
+    text_printf(out, "%s event %d on %s", step->kind == STEP_RECORD ? "record" : "wait", step->sync.event,
+                step->sync.stream == STREAM_COMM ? "comm" : "compute");
+    break;
+  }
+  text_printf(out, "\n");
+}
+
+void program_print(const Program *p, Text *out) {
+  text_printf(out, "program %s ranks %d\n", p->model->name, mesh_ranks(&p->mesh));
+  for (int b = 0; b < p->blocks.len; b++)
+    text_printf(out, "block %s = %lld over %s\n", p->blocks.at[b].name, (long long)p->blocks.at[b].extent,
+                p->mesh.axis[p->blocks.at[b].axis].name);
+  for (int k = 0; k < PROCEDURES; k++) {
+    text_printf(out, "%s {\n", procedure_name(k));
+    for (int i = 0; i < p->procedure[k].steps.len; i++) print_step(p, p->procedure[k].steps.at[i], 0, out);
+    text_printf(out, "}\n");
+  }
+  if (p->arena_bytes == 0) return;
+  for (int b = 0; b < p->buffers.len; b++) {
+    const Buffer *buffer = &p->buffers.at[b];
+    if (buffer->bytes == 0) continue;
+    text_printf(out, "buffer %d: %lld bytes at %lld, steps %d to %d%s:", b, (long long)buffer->bytes,
+                (long long)buffer->offset, buffer->first, buffer->last, buffer->persistent ? ", persistent" : "");
+    for (int t = 0; t < p->tensors.len; t++)
+      if (p->tensors.at[t].buffer == b && p->tensors.at[t].steps > 0) text_printf(out, " %s", p->tensors.at[t].name);
+    text_printf(out, "\n");
+  }
+  text_printf(out, "arena %lld bytes, lower bound %lld\n", (long long)p->arena_bytes, (long long)p->lower_bound);
+}

@@ -1,0 +1,67 @@
+// The rules of a program.
+#include "program.h"
+
+typedef struct ProgramVerifier {
+  const Program *program;
+  const char *pass;
+  const Step *step;
+} ProgramVerifier;
+
+static void rule(const ProgramVerifier *v, bool holds, const char *text) {
+  if (!holds)
+    fatal("after pass %s: rule \"%s\" is broken by %s%s%s (%s:%d)", v->pass, text, v->step->layer,
+          v->step->layer[0] != '\0' ? " " : "", v->step->name, v->step->loc.file != NULL ? v->step->loc.file : "?",
+          v->step->loc.line);
+}
+
+static void check_tensor(void *ctx, int tensor, bool written) {
+  const ProgramVerifier *v = ctx;
+  (void)written;
+  rule(v, tensor >= 0 && tensor < v->program->tensors.len, "a step uses tensors of the program");
+  const int buffer = v->program->tensors.at[tensor].buffer;
+  rule(v, buffer >= 0 && buffer < v->program->buffers.len, "a tensor lies in a buffer");
+  if (v->program->arena_bytes == 0) return;
+  const Buffer *b = &v->program->buffers.at[buffer];
+  rule(v, b->bytes > 0 && b->offset >= 0 && b->offset + b->bytes <= v->program->arena_bytes, "a buffer lies in the arena");
+}
+
+static void check_kernel(const ProgramVerifier *v, const Kernel *k) {
+  rule(v, k->n_grid <= k->n_dims && k->n_dims <= IR_MAX_DIMS, "rows are dimensions of the kernel");
+  rule(v, k->kind != KERNEL_LANES || k->n_grid > 0, "a kernel of lanes has a row dimension");
+  rule(v, k->kind != KERNEL_FLAT || k->n_dims <= 1, "a flat kernel has one dimension");
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].n_inner; i++)
+      rule(v, k->stages.at[s].inner[i] >= k->n_grid && k->stages.at[s].inner[i] < k->n_dims,
+           "inner dimensions of a stage come after the rows");
+}
+
+static void check_steps(ProgramVerifier *v, Step *const *steps, int n) {
+  for (int i = 0; i < n; i++) {
+    v->step = steps[i];
+    step_visit_tensors(v->step, check_tensor, v);
+    if (v->step->kind == STEP_KERNEL) check_kernel(v, &v->step->kernel);
+    if (v->step->kind == STEP_RECORD || v->step->kind == STEP_WAIT)
+      rule(v, v->step->sync.event >= 0 && v->step->sync.event < v->program->n_events, "an event is declared");
+    if (v->step->kind == STEP_LOOP) check_steps(v, v->step->loop.body.at, v->step->loop.body.len);
+  }
+}
+
+// Buffers that live at the same time lie apart.
+static void check_places(const Program *p, const char *pass) {
+  if (p->arena_bytes == 0) return;
+  for (int a = 0; a < p->buffers.len; a++)
+    for (int b = a + 1; b < p->buffers.len; b++) {
+      const Buffer *x = &p->buffers.at[a], *y = &p->buffers.at[b];
+      if (x->first < 0 || y->first < 0 || x->bytes == 0 || y->bytes == 0) continue;
+      const bool together = x->first <= y->last && y->first <= x->last;
+      const bool overlap = x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
+      if (together && overlap) fatal("after pass %s: buffers %d and %d live together and overlap", pass, a, b);
+    }
+}
+
+void program_verify(const Program *program, const char *pass) {
+  ProgramVerifier v = {.program = program, .pass = pass};
+  for (int k = 0; k < PROCEDURES; k++)
+    check_steps(&v, program->procedure[k].steps.at, program->procedure[k].steps.len);
+  check_places(program, pass);
+}

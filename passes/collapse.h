@@ -1,0 +1,12 @@
+// Merging loop dimensions that every tensor of a kernel holds side by side: [n, c, h, w] becomes [nc, hw].
+#ifndef PARCC_PASSES_COLLAPSE_H
+#define PARCC_PASSES_COLLAPSE_H
+
+#include "../ir/program.h"
+
+// Merges as many dimensions of the kernel as possible; dims[0 .. n_grid) are rows, each stage's inner dims its own.
+// `keep`: a dimension that may not be merged, or -1; its number afterwards is returned.
+int kernel_collapse(Arena *arena, Kernel *kernel, int keep);
+int kernel_find_tensor(const Kernel *kernel, int tensor); // position in kernel->tensors, or -1
+
+#endif

@@ -1,0 +1,415 @@
+// fuse: which operators become one kernel.
+//
+// Requires: a sharded graph. Guarantees: groups whose members can run as one step; the groups have no cycle; a
+// contraction is alone with the packings and the folding that can run slice by slice beside it.
+//
+// An operator joins the kernel of a neighbour (one that makes or reads what it reads) when both can run independently
+// along common dimensions, the rows: one block per row, reductions inside the row, values handed on in registers:
+//   s[i] = sum(c) exp(x[i, c]);  y[i, c] = exp(x[i, c]) / s[i]        rows i; two loops over c
+#include "fuse.h"
+
+#include "contraction.h"
+#include "rewrite.h"
+
+enum { MAX_FUSED = 40 };             // operators in one kernel
+enum { MAX_SERIAL_ELEMENTS = 1 << 16 }; // elements that a kernel without rows may run over
+
+typedef struct Fuser {
+  Arena *arena;
+  const Graph *graph;
+  Grouping *g;
+  int *mark, epoch; // by group: visited in the search at hand
+  VEC(int) *reader_groups; // by tensor: kernels that read it
+} Fuser;
+
+// ---- facts about the graph ---------------------------------------------------------------------------------------
+
+static void count_reader(void *ctx, int tensor) { ((Grouping *)ctx)->readers[tensor]++; }
+
+static void collect_facts(Fuser *f) {
+  const Graph *graph = f->graph;
+  Grouping *g = f->g;
+  for (int i = 0; i < graph->ops.len; i++) op_visit_reads(&graph->ops.at[i], count_reader, g);
+  for (int i = 0; i < graph->stores.len; i++) g->leaves[graph->stores.at[i].value] = true;
+  for (int i = 0; i < graph->losses.len; i++) g->leaves[graph->losses.at[i].tensor] = true;
+  for (int i = 0; i < graph->metrics.len; i++) g->leaves[graph->metrics.at[i].tensor] = true;
+  if (graph->gradient_norm >= 0) g->leaves[graph->gradient_norm] = true;
+}
+
+static int producer_of(const Fuser *f, int tensor) { return graph_tensor(f->graph, tensor)->producer; }
+
+// ---- cycles ------------------------------------------------------------------------------------------------------
+
+// True if group `from` reads, through any chain of groups, from group `to`.
+static bool reaches(Fuser *f, int from, int to) {
+  if (from == to) return true;
+  if (f->mark[from] == f->epoch) return false;
+  f->mark[from] = f->epoch;
+  const Group *group = &f->g->groups.at[from];
+  if (group->max_op < f->g->groups.at[to].min_op) return false; // only what comes later can read from it
+  for (int i = 0; i < group->deps.len; i++)
+    if (reaches(f, group->deps.at[i], to)) return true;
+  return false;
+}
+
+typedef struct InputGroups {
+  const Fuser *f;
+  VEC(int) list;
+} InputGroups;
+
+static void collect_input_group(void *ctx, int tensor) {
+  InputGroups *in = ctx;
+  const int producer = producer_of(in->f, tensor);
+  if (producer < 0) return;
+  const int group = in->f->g->group_of[producer];
+  for (int i = 0; i < in->list.len; i++)
+    if (in->list.at[i] == group) return;
+  vec_push(in->f->arena, &in->list, group);
+}
+
+static InputGroups input_groups(const Fuser *f, const Op *op) {
+  InputGroups in = {.f = f};
+  op_visit_reads(op, collect_input_group, &in);
+  return in;
+}
+
+static bool makes_cycle(Fuser *f, const InputGroups *in, int group) {
+  f->epoch++;
+  for (int i = 0; i < in->list.len; i++)
+    if (in->list.at[i] != group && reaches(f, in->list.at[i], group)) return true;
+  return false;
+}
+
+// ---- joining a kernel --------------------------------------------------------------------------------------------
+
+typedef struct Join {
+  const Fuser *f;
+  const Group *group;
+  const Op *op;
+  int class[IR_MAX_DIMS]; // of the operator's dimensions; -1: new
+  bool conflict;
+  uint32_t broken; // rows along which the operator reads something made in the group, but not row by row
+} Join;
+
+static const GroupTensor *find_tensor(const Group *group, int tensor) {
+  for (int i = group->tensors.len - 1; i >= 0; i--)
+    if (group->tensors.at[i].tensor == tensor) return &group->tensors.at[i];
+  return NULL;
+}
+
+static int axis_of_dim(const Op *op, int d) {
+  for (int a = 0; a < MESH_MAX_AXES; a++)
+    if (op->sharding.dim[a] == d) return a;
+  return -1;
+}
+
+static bool same_loop(const Group *group, int class, const Op *op, int d) {
+  const int axis = axis_of_dim(op, d);
+  return group->class_dim[class].extent == op->dims[d].extent && group->class_axis[class] == axis &&
+         (axis < 0 || group->class_unit[class] == op->sharding.unit[axis]);
+}
+
+static void unify_access(void *ctx, const Expr *e) {
+  Join *j = ctx;
+  if (e->kind != EXPR_ACCESS) return;
+  const GroupTensor *known = find_tensor(j->group, e->access.tensor);
+  if (known == NULL) return;
+  for (int i = 0; i < e->access.rank; i++) {
+    const int d = access_full_dim(j->f->graph, j->op, e, i), class = known->class[i];
+    if (d < 0 || class < 0) continue;
+    if (j->class[d] < 0 && same_loop(j->group, class, j->op, d)) j->class[d] = class;
+  }
+}
+
+static void check_access(void *ctx, const Expr *e) {
+  Join *j = ctx;
+  if (e->kind != EXPR_ACCESS) return;
+  const GroupTensor *known = find_tensor(j->group, e->access.tensor);
+  if (known == NULL || !known->made) return;
+  for (int i = 0; i < e->access.rank; i++) {
+    const int d = access_full_dim(j->f->graph, j->op, e, i);
+    if (known->class[i] >= 0 && (d < 0 || j->class[d] != known->class[i])) j->broken |= 1u << known->class[i];
+  }
+}
+
+static double elements_of(const Op *op) {
+  double n = 1;
+  for (int d = 0; d < op->n_dims; d++) n *= (double)op->dims[d].extent;
+  return n;
+}
+
+// Would the group, run along `rows`, still be a good kernel with this operator in it?
+static bool profitable(const Fuser *f, const Group *group, const Join *j, uint32_t rows) {
+  bool inner = false, all_maps = j->op->reduce == REDUCE_NONE;
+  double largest = elements_of(j->op);
+  for (int d = 0; d < j->op->n_dims; d++) inner |= j->class[d] < 0 || !(rows >> j->class[d] & 1);
+  for (int i = 0; i < group->ops.len; i++) {
+    const Op *op = &f->graph->ops.at[group->ops.at[i]];
+    all_maps &= op->reduce == REDUCE_NONE;
+    if (elements_of(op) > largest) largest = elements_of(op);
+    for (int d = 0; d < op->n_dims; d++) inner |= !(rows >> f->g->class_of[group->ops.at[i]][d] & 1);
+  }
+  if (!inner) return true; // the same elements, one by one
+  if (all_maps) return false; // maps over different spaces gain nothing
+  if (rows == 0) return largest <= MAX_SERIAL_ELEMENTS;
+  double row_count = 1;
+  for (int c = 0; c < group->n_classes; c++)
+    if (rows >> c & 1) row_count *= (double)group->class_dim[c].extent;
+  return row_count >= 4 || largest <= MAX_SERIAL_ELEMENTS;
+}
+
+// A reduction leaves one value per row: rows may not shrink below its output.
+static bool keeps_reductions(const Fuser *f, const Group *group, uint32_t rows) {
+  for (int i = 0; i < group->ops.len; i++) {
+    const Op *op = &f->graph->ops.at[group->ops.at[i]];
+    if (op->reduce != REDUCE_NONE && rows != group->rows) return false;
+  }
+  return true;
+}
+
+static bool has_new_outputs(const Join *j) {
+  for (int d = 0; d < j->op->n_out; d++)
+    if (j->class[d] < 0) return true;
+  return false;
+}
+
+static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
+  Group *group = &f->g->groups.at[group_id];
+  const Op *op = &f->graph->ops.at[op_id];
+  if (group->kind != GROUP_KERNEL || group->phase != op->phase || group->ops.len >= MAX_FUSED) return false;
+  Join j = {.f = f, .group = group, .op = op};
+  for (int d = 0; d < IR_MAX_DIMS; d++) j.class[d] = -1;
+  expr_visit(op->body, unify_access, &j);
+  uint32_t used = 0, out_rows = 0;
+  int n_new = 0;
+  for (int d = 0; d < op->n_dims; d++) {
+    if (j.class[d] < 0) {
+      n_new++;
+      continue;
+    }
+    if (used >> j.class[d] & 1) return false; // two dimensions of the operator in one loop
+    used |= 1u << j.class[d];
+    if (d < op->n_out) out_rows |= 1u << j.class[d];
+  }
+  if (group->n_classes + n_new > IR_MAX_DIMS) return false;
+  expr_visit(op->body, check_access, &j);
+  const uint32_t rows = group->rows & out_rows & ~j.broken;
+  if (group->ops.len > 0) {
+    if (op->reduce != REDUCE_NONE && (has_new_outputs(&j) || rows != out_rows)) return false;
+    if (!keeps_reductions(f, group, rows) || !profitable(f, group, &j, rows)) return false;
+    if (makes_cycle(f, in, group_id)) return false;
+  }
+  for (int d = 0; d < op->n_dims; d++) {
+    if (j.class[d] >= 0) continue;
+    const int axis = axis_of_dim(op, d);
+    j.class[d] = group->n_classes;
+    group->class_axis[group->n_classes] = axis;
+    group->class_unit[group->n_classes] = axis >= 0 ? op->sharding.unit[axis] : 1;
+    group->class_dim[group->n_classes++] = op->dims[d];
+  }
+  memcpy(f->g->class_of[op_id], j.class, sizeof j.class);
+  group->rows = group->ops.len == 0 ? (1u << op->n_out) - 1 : rows;
+  return true;
+}
+
+typedef struct Register {
+  Fuser *f;
+  Group *group;
+  int group_id, op_id;
+} Register;
+
+static void register_read(void *ctx, const Expr *e) {
+  Register *r = ctx;
+  if (e->kind != EXPR_ACCESS || find_tensor(r->group, e->access.tensor) != NULL) return;
+  GroupTensor known = {.tensor = e->access.tensor};
+  for (int i = 0; i < e->access.rank; i++) {
+    const int d = access_full_dim(r->f->graph, &r->f->graph->ops.at[r->op_id], e, i);
+    known.class[i] = d >= 0 ? r->f->g->class_of[r->op_id][d] : -1;
+  }
+  vec_push(r->f->arena, &r->group->tensors, known);
+  vec_push(r->f->arena, &r->f->reader_groups[e->access.tensor], r->group_id);
+}
+
+static void add_to_group(Fuser *f, int op_id, int group_id, const InputGroups *in) {
+  Group *group = &f->g->groups.at[group_id];
+  const Op *op = &f->graph->ops.at[op_id];
+  if (group->ops.len == 0) group->min_op = op_id;
+  group->max_op = op_id;
+  f->g->group_of[op_id] = group_id;
+  for (int i = 0; i < in->list.len; i++) {
+    bool known = in->list.at[i] == group_id;
+    for (int k = 0; k < group->deps.len; k++) known |= group->deps.at[k] == in->list.at[i];
+    if (!known) vec_push(f->arena, &group->deps, in->list.at[i]);
+  }
+  vec_push(f->arena, &group->ops, op_id);
+  if (group->kind != GROUP_KERNEL) return;
+  Register r = {f, group, group_id, op_id};
+  expr_visit(op->body, register_read, &r);
+  GroupTensor made = {.tensor = op->out, .made = true};
+  for (int d = 0; d < op->n_out; d++) made.class[d] = f->g->class_of[op_id][d];
+  vec_push(f->arena, &group->tensors, made);
+}
+
+static int new_group(Fuser *f, GroupKind kind, const Op *op) {
+  vec_push(f->arena, &f->g->groups, (Group){.kind = kind, .phase = op->phase, .contraction = -1});
+  return f->g->groups.len - 1;
+}
+
+typedef struct Candidates {
+  Fuser *f;
+  VEC(int) tensors; // read, largest first
+} Candidates;
+
+static void collect_tensor(void *ctx, int tensor) {
+  Candidates *c = ctx;
+  for (int i = 0; i < c->tensors.len; i++)
+    if (c->tensors.at[i] == tensor) return;
+  vec_push(c->f->arena, &c->tensors, tensor);
+  const Graph *graph = c->f->graph;
+  for (int i = c->tensors.len - 1; i > 0; i--) {
+    int *a = &c->tensors.at[i - 1], *b = &c->tensors.at[i];
+    if (tensor_elements(graph_tensor(graph, *a)) >= tensor_elements(graph_tensor(graph, *b))) break;
+    const int swap = *a;
+    *a = *b;
+    *b = swap;
+  }
+}
+
+static void place_kernel_op(Fuser *f, int op_id) {
+  const Op *op = &f->graph->ops.at[op_id];
+  const InputGroups in = input_groups(f, op);
+  Candidates c = {.f = f};
+  op_visit_reads(op, collect_tensor, &c);
+  for (int i = 0; i < c.tensors.len; i++) {
+    const int tensor = c.tensors.at[i], producer = producer_of(f, tensor);
+    if (producer >= 0 && try_join(f, op_id, f->g->group_of[producer], &in)) {
+      add_to_group(f, op_id, f->g->group_of[producer], &in);
+      return;
+    }
+    const int n = f->reader_groups[tensor].len;
+    for (int k = n - 1; k >= 0 && k >= n - 4; k--) {
+      const int group = f->reader_groups[tensor].at[k];
+      if (!try_join(f, op_id, group, &in)) continue;
+      add_to_group(f, op_id, group, &in);
+      return;
+    }
+  }
+  const int group = new_group(f, GROUP_KERNEL, op);
+  if (!try_join(f, op_id, group, &in)) fatal("fuse: operator %s does not fit into a kernel of its own", op->name);
+  add_to_group(f, op_id, group, &in);
+}
+
+// ---- contractions ------------------------------------------------------------------------------------------------
+
+// A packing that only this contraction reads, whose first dimension can run slice by slice.
+static bool is_private_packing(const Fuser *f, const Op *reader, const Expr *access) {
+  const int producer = producer_of(f, access->access.tensor);
+  if (producer < 0 || f->g->readers[access->access.tensor] != 1 || f->g->leaves[access->access.tensor]) return false;
+  const Op *packing = &f->graph->ops.at[producer];
+  if (packing->kind != OP_COMPUTE || packing->reduce != REDUCE_NONE || packing->phase != reader->phase) return false;
+  return packing->body->kind == EXPR_ACCESS && packing->n_out >= 3;
+}
+
+// The first dimension of the operator's output is a plain first dimension of what it reads.
+static bool slices(const Fuser *f, const Op *op) {
+  if (op->body->kind != EXPR_ACCESS || op->n_out == 0 || op->body->access.rank == 0) return false;
+  if (access_full_dim(f->graph, op, op->body, 0) != 0) return false;
+  for (int i = 1; i < op->body->access.rank; i++)
+    if (index_uses(&op->body->access.index[i], 0)) return false;
+  return true;
+}
+
+// Marks the packings that wait for their contraction, and the foldings that follow one.
+static void find_companions(const Fuser *f, int *companion) {
+  const Graph *graph = f->graph;
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    Contraction c;
+    if (!contraction_match(graph, op, &c) || !contraction_is_large(op, &c)) continue;
+    const Expr *operand[2] = {c.a, c.b};
+    for (int k = 0; k < 2; k++) {
+      if (!is_private_packing(f, op, operand[k])) continue;
+      const Op *packing = &graph->ops.at[producer_of(f, operand[k]->access.tensor)];
+      const int d = access_full_dim(graph, op, operand[k], 0);
+      if (slices(f, packing) && d >= 0) companion[producer_of(f, operand[k]->access.tensor)] = i;
+    }
+  }
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    if (op->kind != OP_COMPUTE || op->body->kind != EXPR_ACCESS || op->reduce == REDUCE_ARGMAX) continue;
+    const int tensor = op->body->access.tensor, producer = producer_of(f, tensor);
+    if (producer < 0 || f->g->readers[tensor] != 1 || f->g->leaves[tensor] || !slices(f, op)) continue;
+    const Op *product = &graph->ops.at[producer];
+    Contraction c;
+    if (product->phase != op->phase || !contraction_match(graph, product, &c) || !contraction_is_large(product, &c))
+      continue;
+    if (access_is_plain(graph, op, op->body)) continue; // a plain sum is no folding
+    companion[i] = producer;
+  }
+}
+
+static void place(Fuser *f, int op_id, const int *companion) {
+  const Op *op = &f->graph->ops.at[op_id];
+  Contraction c;
+  if (op->kind != OP_COMPUTE) {
+    const InputGroups in = input_groups(f, op);
+    add_to_group(f, op_id, new_group(f, op->kind == OP_VIEW ? GROUP_VIEW : GROUP_RESHARD, op), &in);
+  } else if (contraction_match(f->graph, op, &c) && contraction_is_large(op, &c) &&
+             access_is_plain(f->graph, op, c.a) && access_is_plain(f->graph, op, c.b)) {
+    int group = -1;
+    for (int i = 0; i < f->graph->ops.len && group < 0; i++) // a packing before it opened the group
+      if (companion[i] == op_id && i < op_id) group = f->g->group_of[i];
+    if (group < 0) group = new_group(f, GROUP_GEMM, op);
+    const InputGroups in = input_groups(f, op);
+    add_to_group(f, op_id, group, &in);
+    f->g->groups.at[group].contraction = op_id;
+  } else if (companion[op_id] >= 0) {
+    int group = -1;
+    if (companion[op_id] < op_id) group = f->g->group_of[companion[op_id]]; // a folding
+    for (int i = 0; i < op_id && group < 0; i++) // a second packing
+      if (companion[i] == companion[op_id]) group = f->g->group_of[i];
+    if (group < 0) group = new_group(f, GROUP_GEMM, op);
+    const InputGroups in = input_groups(f, op);
+    add_to_group(f, op_id, group, &in);
+    f->g->groups.at[group].looped = true;
+  } else {
+    place_kernel_op(f, op_id);
+  }
+}
+
+// ---- order -------------------------------------------------------------------------------------------------------
+
+static void visit_group(Fuser *f, int group, int *n) {
+  if (f->mark[group] == f->epoch) return;
+  f->mark[group] = f->epoch;
+  const Group *g = &f->g->groups.at[group];
+  for (int i = 0; i < g->deps.len; i++) visit_group(f, g->deps.at[i], n);
+  f->g->order[(*n)++] = group;
+}
+
+// Groups by their first operator, each after what it reads.
+static void order_groups(Fuser *f) {
+  f->g->order = NEW_ARRAY(f->arena, int, f->g->groups.len);
+  f->epoch++;
+  int n = 0;
+  for (int i = 0; i < f->graph->ops.len; i++) visit_group(f, f->g->group_of[i], &n);
+}
+
+Grouping *fuse_graph(Arena *arena, const Graph *graph) {
+  Grouping *g = NEW(arena, Grouping);
+  Fuser f = {.arena = arena, .graph = graph, .g = g};
+  g->graph = graph;
+  g->group_of = NEW_ARRAY(arena, int, graph->ops.len);
+  g->class_of = arena_alloc(arena, sizeof *g->class_of * (size_t)graph->ops.len);
+  g->readers = NEW_ARRAY(arena, int, graph->tensors.len);
+  g->leaves = NEW_ARRAY(arena, bool, graph->tensors.len);
+  f.mark = NEW_ARRAY(arena, int, graph->ops.len);
+  f.reader_groups = arena_alloc(arena, sizeof *f.reader_groups * (size_t)graph->tensors.len);
+  int *companion = NEW_ARRAY(arena, int, graph->ops.len);
+  for (int i = 0; i < graph->ops.len; i++) companion[i] = -1;
+  collect_facts(&f);
+  find_companions(&f, companion);
+  for (int i = 0; i < graph->ops.len; i++) place(&f, i, companion);
+  order_groups(&f);
+  return g;
+}

@@ -1,0 +1,49 @@
+// Grouping the operators of a sharded graph: each group becomes one kernel, one matrix product, one change of layout.
+#ifndef PARCC_PASSES_FUSE_H
+#define PARCC_PASSES_FUSE_H
+
+#include "../ir/graph.h"
+
+typedef enum GroupKind {
+  GROUP_KERNEL,  // operators fused into one generated kernel
+  GROUP_GEMM,    // a contraction, with the packings before it and the folding after it
+  GROUP_VIEW,    // nothing to run
+  GROUP_RESHARD, // a collective
+} GroupKind;
+
+// The tensors that a group touches at whole plain dimensions, and the loop class of each of their dimensions.
+typedef struct GroupTensor {
+  int tensor;
+  int class[IR_MAX_RANK]; // -1: not plain
+  bool made;              // by an operator of the group
+} GroupTensor;
+
+typedef struct Group {
+  GroupKind kind;
+  Phase phase;
+  VEC(int) ops;         // in order
+  VEC(int) deps;        // groups it reads from
+  VEC(GroupTensor) tensors;
+  int n_classes;        // loop classes: dimensions that run together
+  Dim class_dim[IR_MAX_DIMS];
+  int64_t class_unit[IR_MAX_DIMS];
+  int class_axis[IR_MAX_DIMS]; // mesh axis that splits it, or -1
+  uint32_t rows;        // classes over which operators of the group run independently
+  int min_op, max_op;   // first and last operator
+  int contraction;      // GROUP_GEMM: the operator among ops
+  bool looped;          // GROUP_GEMM: packings and folding run slice by slice along their first dimension
+} Group;
+
+typedef struct Grouping {
+  const Graph *graph;
+  VEC(Group) groups;
+  int *group_of;            // by operator
+  int (*class_of)[IR_MAX_DIMS]; // by operator: loop class of each of its dimensions, within its group
+  int *readers;             // by tensor: number of operators that read it
+  bool *leaves;             // by tensor: read by something other than operators: stored, reported
+  int *order;               // groups in an order in which each comes after what it reads
+} Grouping;
+
+Grouping *fuse_graph(Arena *arena, const Graph *graph);
+
+#endif

@@ -1,0 +1,100 @@
+#include "inplace.h"
+
+#include "collapse.h"
+
+typedef struct SamePoint {
+  int in;
+  const Statement *out;
+  bool same;
+} SamePoint;
+
+static void check_point(void *ctx, const Expr *e) {
+  SamePoint *p = ctx;
+  if (e->kind != EXPR_ACCESS || e->access.tensor != p->in) return;
+  p->same &= e->access.rank == p->out->out_rank;
+  for (int i = 0; i < e->access.rank && p->same; i++)
+    p->same = index_plain_dim(&e->access.index[i]) == p->out->out_dim[i];
+}
+
+typedef struct Reads {
+  int tensor;
+  bool any;
+} Reads;
+
+static void note_read(void *ctx, const Expr *e) {
+  Reads *r = ctx;
+  r->any |= e->kind == EXPR_ACCESS && e->access.tensor == r->tensor;
+}
+
+static bool statement_reads(const Statement *s, int tensor) {
+  Reads r = {tensor, false};
+  expr_visit(s->body, note_read, &r);
+  return r.any;
+}
+
+bool inplace_in_kernel(const Program *program, const Kernel *k, int in, int out) {
+  const ProgTensor *a = &program->tensors.at[in], *b = &program->tensors.at[out];
+  if ((a->type == TYPE_REAL) != (b->type == TYPE_REAL)) return false;
+  const int in_seen = kernel_find_tensor(k, in), out_seen = kernel_find_tensor(k, out);
+  if (in_seen < 0 || out_seen < 0) return false;
+  const KernelTensor *x = &k->tensors.at[in_seen], *y = &k->tensors.at[out_seen];
+  if (x->rank != y->rank || !extent_equal(x->loop_stride, y->loop_stride)) return false;
+  for (int i = 0; i < x->rank; i++)
+    if (!extent_equal(x->extent[i], y->extent[i])) return false;
+  const Statement *store = NULL;
+  int store_stage = -1;
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].statements.len; i++)
+      if (k->stages.at[s].statements.at[i].out == out && k->stages.at[s].statements.at[i].store) {
+        store = &k->stages.at[s].statements.at[i];
+        store_stage = s;
+      }
+  if (store == NULL) return false;
+  SamePoint p = {in, store, true};
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+      const Statement *statement = &k->stages.at[s].statements.at[i];
+      if (statement->out == in) return false; // made here
+      if (!statement_reads(statement, in)) continue;
+      if (s > store_stage) return false;
+      // Reads of a reduction's stage come before its result is stored; others must be of the very point.
+      if (store->reduce != REDUCE_NONE && k->stages.at[store_stage].n_inner > 0) return false;
+      expr_visit(statement->body, check_point, &p);
+    }
+  return p.same;
+}
+
+typedef struct Uses {
+  const Program *program;
+  int state, value;
+  bool reads_state, writes_value;
+} Uses;
+
+static void note_use(void *ctx, int tensor, bool written) {
+  Uses *u = ctx;
+  u->reads_state |= u->program->tensors.at[tensor].buffer == u->program->tensors.at[u->state].buffer;
+  u->writes_value |= tensor == u->value && written;
+}
+
+bool inplace_store(Program *program, int state, int value) {
+  ProgTensor *new_value = &program->tensors.at[value], *old = &program->tensors.at[state];
+  for (int t = 0; t < program->tensors.len; t++) // a view, or a value that another state took
+    if (t != value && program->tensors.at[t].buffer == new_value->buffer) return false;
+  if (program->buffers.at[new_value->buffer].persistent) return false;
+  bool written = false;
+  for (int k = PROC_FORWARD; k <= PROC_UPDATE; k++)
+    for (int i = 0; i < program->procedure[k].steps.len; i++) {
+      const Step *step = program->procedure[k].steps.at[i];
+      Uses u = {program, state, value, false, false};
+      step_visit_tensors(step, note_use, &u);
+      if (written && u.reads_state) return false;
+      if (!u.writes_value) continue;
+      if (u.reads_state && (step->kind != STEP_KERNEL || !inplace_in_kernel(program, &step->kernel, state, value)))
+        return false;
+      written = true;
+    }
+  if (!written) return false;
+  program->buffers.at[new_value->buffer].bytes = 0;
+  new_value->buffer = old->buffer;
+  return true;
+}

@@ -1,0 +1,393 @@
+#include "kernel.h"
+
+#include "collapse.h"
+#include "rewrite.h"
+
+enum { RECOMPUTE_FLOPS = 64 };  // a value this cheap is computed again rather than stored between stages
+enum { MIN_BLOCK = 64 };        // elements worth a block of threads
+enum { MAX_SERIAL_INNER = 32 }; // a reduction this small is done by one thread
+
+typedef struct Builder {
+  Lowering *l;
+  const Grouping *g;
+  const Group *group;
+  Kernel kernel;
+  int dim_of[IR_MAX_DIMS]; // class -> kernel dim
+  int *stage_of;           // by position in group->ops
+} Builder;
+
+static const Op *op_at(const Builder *b, int i) { return &b->g->graph->ops.at[b->group->ops.at[i]]; }
+
+static int position_of_tensor(const Builder *b, int tensor) {
+  const int producer = graph_tensor(b->g->graph, tensor)->producer;
+  for (int i = 0; i < b->group->ops.len; i++)
+    if (b->group->ops.at[i] == producer) return i;
+  return -1;
+}
+
+static double space(const Op *op) {
+  double n = 1;
+  for (int d = 0; d < op->n_dims; d++) n *= (double)op->dims[d].extent;
+  return n;
+}
+
+// ---- dims --------------------------------------------------------------------------------------------------------
+
+static void add_dims_of(Builder *b, int i, bool rows) {
+  const Op *op = op_at(b, i);
+  const int *class_of = b->g->class_of[b->group->ops.at[i]];
+  for (int d = 0; d < op->n_dims; d++) {
+    const int class = class_of[d];
+    if (b->dim_of[class] >= 0 || (b->group->rows >> class & 1) != rows) continue;
+    b->dim_of[class] = b->kernel.n_dims;
+    b->kernel.dims[b->kernel.n_dims++] =
+        (LoopDim){op->dims[d].name, lowering_dim_extent(b->l, op, d), op->dims[d].extent};
+  }
+}
+
+// Rows first, then inner dims, each in the order of the largest operator that has them.
+static void choose_dims(Builder *b) {
+  for (int c = 0; c < IR_MAX_DIMS; c++) b->dim_of[c] = -1;
+  for (int rows = 1; rows >= 0; rows--) {
+    bool *done = NEW_ARRAY(b->l->arena, bool, b->group->ops.len);
+    for (int round = 0; round < b->group->ops.len; round++) {
+      int largest = -1;
+      for (int i = 0; i < b->group->ops.len; i++)
+        if (!done[i] && (largest < 0 || space(op_at(b, i)) > space(op_at(b, largest)))) largest = i;
+      done[largest] = true;
+      add_dims_of(b, largest, rows);
+    }
+    if (rows) b->kernel.n_grid = b->kernel.n_dims;
+  }
+}
+
+// ---- stages ------------------------------------------------------------------------------------------------------
+
+static int inner_dims(const Builder *b, int i, int *inner) {
+  const Op *op = op_at(b, i);
+  bool used[IR_MAX_DIMS] = {false};
+  for (int d = 0; d < op->n_dims; d++) used[b->dim_of[b->g->class_of[b->group->ops.at[i]][d]]] = true;
+  int n = 0;
+  for (int d = b->kernel.n_grid; d < b->kernel.n_dims; d++)
+    if (used[d]) inner[n++] = d;
+  return n;
+}
+
+static bool same_inner(const Stage *stage, const int *inner, int n) {
+  return stage->n_inner == n && memcmp(stage->inner, inner, sizeof *inner * (size_t)n) == 0;
+}
+
+static const Expr *kernel_body(const Builder *b, int i) {
+  const Op *op = op_at(b, i);
+  Index by[IR_MAX_DIMS];
+  for (int d = 0; d < op->n_dims; d++) by[d] = index_dim(b->dim_of[b->g->class_of[b->group->ops.at[i]][d]]);
+  return expr_substitute(b->l->arena, op->body, by, op->n_dims);
+}
+
+typedef struct ReadCount {
+  int tensor, count;
+} ReadCount;
+
+static void count_reads(void *ctx, int tensor) {
+  ReadCount *r = ctx;
+  r->count += tensor == r->tensor;
+}
+
+// The result is read by another step, or when the procedure has ended.
+static bool needed_outside(const Builder *b, int tensor) {
+  ReadCount inside = {tensor, 0};
+  for (int i = 0; i < b->group->ops.len; i++) op_visit_reads(op_at(b, i), count_reads, &inside);
+  return b->g->leaves[tensor] || b->g->readers[tensor] > inside.count;
+}
+
+static Statement *find_statement(Builder *b, int stage, int tensor) {
+  Stage *s = &b->kernel.stages.at[stage];
+  for (int i = 0; i < s->statements.len; i++)
+    if (s->statements.at[i].out == tensor) return &s->statements.at[i];
+  return NULL;
+}
+
+static Statement statement_of(const Builder *b, int i) {
+  const Op *op = op_at(b, i);
+  Statement s = {.name = op->name, .out = op->out, .reduce = op->reduce, .body = kernel_body(b, i), .out_rank = op->n_out};
+  for (int d = 0; d < op->n_out; d++) s.out_dim[d] = b->dim_of[b->g->class_of[b->group->ops.at[i]][d]];
+  s.store = needed_outside(b, op->out);
+  return s;
+}
+
+typedef struct Demand { // what an operator reads of the group's own results
+  Builder *b;
+  int op;          // position
+  int stage;       // where it will stand
+  bool cloning;    // make point values available in that stage
+  int earliest;    // first stage in which it can stand
+} Demand;
+
+// Every index is the dimension the value was computed for.
+static bool reads_own_point(const Builder *b, int reader, const Expr *access, int producer) {
+  const Op *r = op_at(b, reader);
+  const int *reader_class = b->g->class_of[b->group->ops.at[reader]];
+  const int *producer_class = b->g->class_of[b->group->ops.at[producer]];
+  for (int i = 0; i < access->access.rank; i++) {
+    const int d = access_full_dim(b->g->graph, r, access, i);
+    if (d < 0 || reader_class[d] != producer_class[i]) return false;
+  }
+  return true;
+}
+
+static void demand_access(void *ctx, const Expr *e) {
+  Demand *d = ctx;
+  Builder *b = d->b;
+  if (e->kind != EXPR_ACCESS) return;
+  const int producer = position_of_tensor(b, e->access.tensor);
+  if (producer < 0) return;
+  const int stage = b->stage_of[producer];
+  int inner[IR_MAX_DIMS];
+  const int n = inner_dims(b, producer, inner);
+  const bool point = n > 0 && op_at(b, producer)->reduce == REDUCE_NONE;
+  if (!d->cloning) {
+    const int earliest = point && reads_own_point(b, d->op, e, producer) ? stage : stage + (n > 0);
+    if (earliest > d->earliest) d->earliest = earliest;
+    return;
+  }
+  if (!point || find_statement(b, d->stage, e->access.tensor) != NULL) return;
+  Statement *made = find_statement(b, stage, e->access.tensor);
+  const bool own = reads_own_point(b, d->op, e, producer) && same_inner(&b->kernel.stages.at[d->stage], inner, n);
+  if (!own || expr_flops(made->body) > RECOMPUTE_FLOPS) {
+    made->store = true;
+    b->kernel.stages.at[d->stage].sync_before |= !own;
+  }
+  if (made->store) return;
+  Demand inputs = {b, producer, d->stage, true, 0};
+  expr_visit(op_at(b, producer)->body, demand_access, &inputs);
+  Statement again = statement_of(b, producer);
+  again.store = false;
+  vec_push(b->l->arena, &b->kernel.stages.at[d->stage].statements, again);
+}
+
+static void place_statement(Builder *b, int i) {
+  int inner[IR_MAX_DIMS];
+  const int n = inner_dims(b, i, inner);
+  Demand demand = {b, i, -1, false, 0};
+  expr_visit(op_at(b, i)->body, demand_access, &demand);
+  int stage = demand.earliest;
+  while (stage < b->kernel.stages.len && !same_inner(&b->kernel.stages.at[stage], inner, n)) stage++;
+  if (stage == b->kernel.stages.len) {
+    Stage fresh = {.n_inner = n};
+    memcpy(fresh.inner, inner, sizeof *inner * (size_t)n);
+    vec_push(b->l->arena, &b->kernel.stages, fresh);
+  }
+  b->stage_of[i] = stage;
+  demand.stage = stage;
+  demand.cloning = true;
+  expr_visit(op_at(b, i)->body, demand_access, &demand);
+  vec_push(b->l->arena, &b->kernel.stages.at[stage].statements, statement_of(b, i));
+}
+
+// ---- tensors -----------------------------------------------------------------------------------------------------
+
+static void add_kernel_tensor(Builder *b, int tensor) {
+  if (kernel_find_tensor(&b->kernel, tensor) >= 0) return;
+  const Tensor *t = graph_tensor(b->g->graph, tensor);
+  KernelTensor seen = {.tensor = tensor, .rank = t->rank};
+  for (int i = 0; i < t->rank; i++) {
+    seen.extent[i] = lowering_tensor_extent(b->l, t, i);
+    seen.global[i] = t->extent[i];
+  }
+  vec_push(b->l->arena, &b->kernel.tensors, seen);
+}
+
+static void add_access_tensor(void *ctx, const Expr *e) {
+  if (e->kind == EXPR_ACCESS) add_kernel_tensor(ctx, e->access.tensor);
+}
+
+static void collect_tensors(Builder *b) {
+  for (int s = 0; s < b->kernel.stages.len; s++)
+    for (int i = 0; i < b->kernel.stages.at[s].statements.len; i++) {
+      const Statement *statement = &b->kernel.stages.at[s].statements.at[i];
+      add_kernel_tensor(b, statement->out);
+      expr_visit(statement->body, add_access_tensor, b);
+    }
+}
+
+// ---- kind --------------------------------------------------------------------------------------------------------
+
+typedef struct Widest {
+  const Kernel *kernel;
+  int64_t elements;
+  int last_dim; // plain dim at the last position of the largest access, or -1
+} Widest;
+
+static void widen(Widest *w, int tensor, const Index *index, int rank) {
+  const KernelTensor *t = &w->kernel->tensors.at[kernel_find_tensor(w->kernel, tensor)];
+  int64_t elements = 1;
+  for (int i = 0; i < t->rank; i++) elements *= t->global[i];
+  if (rank == 0 || elements <= w->elements) return;
+  int last = rank - 1;
+  while (last > 0 && t->global[last] == 1) last--;
+  w->elements = elements;
+  w->last_dim = -1;
+  for (int d = 0; d < w->kernel->n_dims; d++)
+    if (index[last].coef[d] != 0 && (w->last_dim < 0 || w->kernel->dims[d].global > w->kernel->dims[w->last_dim].global))
+      w->last_dim = d;
+}
+
+static void widen_access(void *ctx, const Expr *e) {
+  if (e->kind == EXPR_ACCESS) widen(ctx, e->access.tensor, e->access.index, e->access.rank);
+}
+
+static int64_t largest_inner(const Kernel *k) {
+  int64_t largest = 0;
+  for (int s = 0; s < k->stages.len; s++) {
+    int64_t n = k->stages.at[s].n_inner > 0;
+    for (int i = 0; i < k->stages.at[s].n_inner; i++) n *= k->dims[k->stages.at[s].inner[i]].global;
+    if (n > largest) largest = n;
+  }
+  return largest;
+}
+
+// No reductions and no inner dims: the last dims go to the threads of a block.
+static void split_map(Kernel *k) {
+  if (k->n_dims <= 1) {
+    k->kind = KERNEL_FLAT;
+    return;
+  }
+  k->kind = KERNEL_GRID;
+  int64_t block = 1;
+  while (k->n_grid > 1 && block < MIN_BLOCK) block *= k->dims[--k->n_grid].global;
+  for (int s = 0; s < k->stages.len; s++) {
+    Stage *stage = &k->stages.at[s];
+    for (int d = k->n_grid; d < k->n_dims; d++) stage->inner[stage->n_inner++] = d;
+  }
+}
+
+static void choose_kind(Kernel *k) {
+  const int64_t inner = largest_inner(k);
+  if (inner == 0) {
+    split_map(k);
+    return;
+  }
+  Widest w = {k, 0, -1};
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+      const Statement *statement = &k->stages.at[s].statements.at[i];
+      Index index[IR_MAX_RANK];
+      for (int d = 0; d < statement->out_rank; d++) index[d] = index_dim(statement->out_dim[d]);
+      widen(&w, statement->out, index, statement->out_rank);
+      expr_visit(statement->body, widen_access, &w);
+    }
+  const bool row_last = w.last_dim >= 0 && w.last_dim < k->n_grid;
+  const bool small = inner <= MAX_SERIAL_INNER && k->n_grid > 0;
+  k->kind = k->n_grid > 0 && (row_last || small) ? KERNEL_LANES : KERNEL_GRID;
+}
+
+static Kernel finish(Builder *b) {
+  kernel_collapse(b->l->arena, &b->kernel, -1);
+  choose_kind(&b->kernel);
+  return b->kernel;
+}
+
+// ---- names and renumbering ---------------------------------------------------------------------------------------
+
+typedef struct Rename {
+  Lowering *l;
+} Rename;
+
+static const Expr *rename_leaf(void *ctx, const Expr *e) {
+  const Rename *r = ctx;
+  if (e->kind != EXPR_ACCESS) return e;
+  return expr_access(r->l->arena, r->l->tensor_of[e->access.tensor], e->type, e->access.rank, e->access.index,
+                     e->access.outside);
+}
+
+// From the graph's tensors to the program's.
+static void rename_tensors(Lowering *l, Kernel *k) {
+  Rename r = {l};
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+      Statement *statement = &k->stages.at[s].statements.at[i];
+      statement->body = expr_map(l->arena, statement->body, rename_leaf, &r);
+      statement->out = l->tensor_of[statement->out];
+    }
+  for (int t = 0; t < k->tensors.len; t++) k->tensors.at[t].tensor = l->tensor_of[k->tensors.at[t].tensor];
+}
+
+// The operators' names, in order and without repetition: "bias_relu".
+static const char *kernel_name(const Builder *b) {
+  Text name = {.arena = b->l->arena};
+  const char *last = "";
+  int shown = 0;
+  for (int i = 0; i < b->group->ops.len && shown < 3; i++) {
+    const Op *op = op_at(b, i);
+    if (str_eq(op->name, last)) continue;
+    text_printf(&name, "%s%s", name.len > 0 ? "_" : "", op->name);
+    last = op->name;
+    shown++;
+  }
+  if (b->group->phase == PHASE_BACKWARD) text_printf(&name, "_grad");
+  return text_str(&name);
+}
+
+Kernel kernel_of_group(Lowering *l, const Grouping *g, const Group *group) {
+  Builder b = {.l = l, .g = g, .group = group};
+  b.stage_of = NEW_ARRAY(l->arena, int, group->ops.len);
+  choose_dims(&b);
+  for (int i = 0; i < group->ops.len; i++) place_statement(&b, i);
+  collect_tensors(&b);
+  Kernel kernel = finish(&b);
+  kernel.name = kernel_name(&b);
+  rename_tensors(l, &kernel);
+  return kernel;
+}
+
+// Drops the kernel's first dim, which is the loop around it: operands that use it advance by loop strides.
+static void slice_kernel(Lowering *l, Kernel *k, int sliced_out) {
+  Statement *s = &k->stages.at[0].statements.at[0];
+  for (int t = 0; t < k->tensors.len; t++) {
+    KernelTensor *tensor = &k->tensors.at[t];
+    Extent stride = extent_fixed(1);
+    for (int i = 1; i < tensor->rank; i++) stride = extent_mul(stride, tensor->extent[i]);
+    // A slice of its own (a packed or unfolded buffer) stays where it is.
+    tensor->loop_stride = tensor->tensor == sliced_out ? extent_fixed(0) : stride;
+    for (int i = 1; i < tensor->rank; i++) {
+      tensor->extent[i - 1] = tensor->extent[i];
+      tensor->global[i - 1] = tensor->global[i];
+    }
+    tensor->rank--;
+  }
+  Index by[IR_MAX_DIMS], index[IR_MAX_RANK];
+  for (int d = 0; d < k->n_dims; d++) by[d] = d == 0 ? index_const(0) : index_dim(d - 1);
+  const Expr *access = expr_substitute(l->arena, s->body, by, k->n_dims);
+  for (int i = 1; i < access->access.rank; i++) index[i - 1] = access->access.index[i];
+  s->body = expr_access(l->arena, access->access.tensor, access->type, access->access.rank - 1, index,
+                        access->access.outside);
+  for (int i = 1; i < s->out_rank; i++) s->out_dim[i - 1] = s->out_dim[i] - 1;
+  s->out_rank--;
+  Stage *stage = &k->stages.at[0];
+  for (int i = 0; i < stage->n_inner; i++) stage->inner[i]--;
+  for (int d = 1; d < k->n_dims; d++) k->dims[d - 1] = k->dims[d];
+  k->n_dims--;
+  k->n_grid--;
+}
+
+Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
+  const Op *op = &g->graph->ops.at[op_id];
+  int ops[1] = {op_id};
+  Group alone = {.kind = GROUP_KERNEL, .phase = op->phase, .ops = {.at = ops, .len = 1, .cap = 1}};
+  alone.rows = (1u << op->n_out) - 1;
+  int stage_of[1] = {0};
+  for (int d = 0; d < op->n_dims; d++) g->class_of[op_id][d] = d;
+  Builder b = {.l = l, .g = g, .group = &alone, .stage_of = stage_of};
+  choose_dims(&b);
+  place_statement(&b, 0);
+  b.kernel.stages.at[0].statements.at[0].store = true;
+  collect_tensors(&b);
+  // Of the two tensors of a sliced operator one is a buffer of a single slice: a packing's result, a folding's operand.
+  const bool packing = op->reduce == REDUCE_NONE && str_eq(op->name, "pack");
+  if (sliced) slice_kernel(l, &b.kernel, packing ? op->out : op->body->access.tensor);
+  Kernel kernel = finish(&b);
+  kernel.name = packing ? "pack" : "fold";
+  if (!sliced) kernel.name = kernel_name(&b);
+  rename_tensors(l, &kernel);
+  return kernel;
+}

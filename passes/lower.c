@@ -1,0 +1,366 @@
+// lower: from the sharded graphs to the program of one rank.
+//
+// Requires: sharded graphs init, train and eval of one model. Guarantees: a program whose procedures hold kernels,
+// matrix products and collectives over this rank's part of every tensor; parameters and states are shared by name.
+//
+//   forward  dense1 dense: y[n=64, co=10] = sum(ci=84) (x[n, ci] * w[co, ci])      n/data
+// becomes
+//   gemm m=n n=10 k=84
+#include "collapse.h"
+#include "contraction.h"
+#include "gemm.h"
+#include "inplace.h"
+#include "kernel.h"
+#include "passes.h"
+#include "rewrite.h"
+
+// ---- blocks and extents ------------------------------------------------------------------------------------------
+
+static int find_block(Lowering *l, const char *name, int64_t units, int axis) {
+  Program *p = l->program;
+  for (int b = 0; b < p->blocks.len; b++)
+    if (p->blocks.at[b].extent == units && p->blocks.at[b].axis == axis) return b;
+  const char *unique = name;
+  for (int b = 0, n = 2; b < p->blocks.len; b++)
+    if (str_eq(p->blocks.at[b].name, unique)) {
+      unique = arena_printf(l->arena, "%s_%d", name, n++);
+      b = -1;
+    }
+  vec_push(l->arena, &p->blocks, (RankBlock){unique, units, axis});
+  return p->blocks.len - 1;
+}
+
+Extent lowering_dim_extent(Lowering *l, const Op *op, int d) {
+  const Mesh *mesh = &l->program->mesh;
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (op->kind != OP_COMPUTE || op->sharding.dim[a] != d) continue;
+    const int64_t unit = op->sharding.unit[a];
+    return (Extent){unit, find_block(l, op->dims[d].name, op->dims[d].extent / unit, a)};
+  }
+  return extent_fixed(op->dims[d].extent);
+}
+
+Extent lowering_tensor_extent(Lowering *l, const Tensor *t, int i) {
+  const Mesh *mesh = &l->program->mesh;
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const AxisLayout *layout = &t->layout.axis[a];
+    if (layout->kind == LAYOUT_SHARD && layout->dim == i)
+      return (Extent){layout->unit, find_block(l, t->dim[i], t->extent[i] / layout->unit, a)};
+  }
+  return extent_fixed(t->extent[i]);
+}
+
+// ---- tensors -----------------------------------------------------------------------------------------------------
+
+static Extent tensor_count(const ProgTensor *t) {
+  Extent count = extent_fixed(1);
+  for (int i = 0; i < t->rank; i++) count = extent_mul(count, t->extent[i]);
+  return count;
+}
+
+static int new_buffer(Lowering *l, int64_t bytes, bool persistent) {
+  vec_push(l->arena, &l->program->buffers, (Buffer){.bytes = bytes, .persistent = persistent, .first = -1, .last = -1});
+  return l->program->buffers.len - 1;
+}
+
+static const char *c_identifier(Lowering *l, const char *prefix, const char *name) {
+  char *id = arena_printf(l->arena, "%s%s", prefix, name);
+  for (char *c = id; *c != '\0'; c++)
+    if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9'))) *c = '_';
+  return id;
+}
+
+static const char *unique_c_name(Lowering *l, const char *base) {
+  const Program *p = l->program;
+  const char *name = base;
+  for (int n = 2; names_get(&l->c_names, name) >= 0; n++) name = arena_printf(l->arena, "%s_%d", base, n);
+  names_set(&l->c_names, name, p->tensors.len);
+  return name;
+}
+
+int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
+  Program *p = l->program;
+  const char *prefix = str_eq(l->graph->name, "eval") && t->role != ROLE_PARAM && t->role != ROLE_STATE ? "eval_" : "";
+  ProgTensor local = {.name = t->name, .role = t->role, .type = t->type, .buffer = -1};
+  local.c_name = unique_c_name(l, c_identifier(l, prefix, t->name));
+  for (int i = slice ? 1 : 0; i < t->rank; i++) {
+    local.extent[local.rank] = lowering_tensor_extent(l, t, i);
+    local.global[local.rank] = t->extent[i];
+    local.dim[local.rank++] = t->dim[i];
+  }
+  const int64_t size = t->type == TYPE_REAL && p->model->f64 ? 8 : 4;
+  const bool persistent = t->role == ROLE_PARAM || t->role == ROLE_STATE;
+  local.buffer = new_buffer(l, extent_max(p, tensor_count(&local)) * size, persistent);
+  vec_push(l->arena, &p->tensors, local);
+  return p->tensors.len - 1;
+}
+
+static int stored_tensor(Lowering *l, const Tensor *t) {
+  const int known = names_get(&l->stored_names, t->name);
+  if (known >= 0) return known;
+  const int tensor = lowering_new_tensor(l, t, false);
+  names_set(&l->stored_names, t->name, tensor);
+  vec_push(l->arena, &l->program->stored, tensor);
+  return tensor;
+}
+
+static void enter_tensors(Lowering *l) {
+  const Graph *graph = l->graph;
+  l->tensor_of = NEW_ARRAY(l->arena, int, graph->tensors.len);
+  for (int t = 0; t < graph->tensors.len; t++) {
+    const Tensor *tensor = graph_tensor(graph, t);
+    l->tensor_of[t] = -1;
+    if (tensor->role == ROLE_PARAM || tensor->role == ROLE_STATE) l->tensor_of[t] = stored_tensor(l, tensor);
+    else if (tensor->producer >= 0 || tensor->role == ROLE_INPUT) l->tensor_of[t] = lowering_new_tensor(l, tensor, false);
+  }
+  for (int i = 0; i < graph->ops.len; i++) { // views and reductions in place share the buffer of what they read
+    const Op *op = &graph->ops.at[i];
+    const bool in_place = op->kind == OP_RESHARD && str_eq(op->name, reshard_name(RESHARD_all_reduce));
+    if (op->kind != OP_VIEW && !in_place) continue;
+    ProgTensor *out = &l->program->tensors.at[l->tensor_of[op->out]];
+    l->program->buffers.at[out->buffer].bytes = 0;
+    out->buffer = l->program->tensors.at[l->tensor_of[op->in]].buffer;
+  }
+}
+
+// ---- steps -------------------------------------------------------------------------------------------------------
+
+static Step *new_step(Lowering *l, StepKind kind, const Op *op) {
+  Step *step = NEW(l->arena, Step);
+  step->kind = kind;
+  step->layer = op->layer;
+  step->name = op->name;
+  step->loc = op->loc;
+  return step;
+}
+
+static Step *kernel_step(Lowering *l, const Op *op, Kernel kernel) {
+  Step *step = new_step(l, STEP_KERNEL, op);
+  step->kernel = kernel;
+  return step;
+}
+
+static Procedure *procedure_of(Lowering *l, Phase phase) {
+  static const ProcedureKind of_phase[] = {[PHASE_INIT] = PROC_INIT, [PHASE_FORWARD] = PROC_FORWARD,
+                                           [PHASE_BACKWARD] = PROC_BACKWARD, [PHASE_REPORT] = PROC_REPORT,
+                                           [PHASE_UPDATE] = PROC_UPDATE};
+  if (str_eq(l->graph->name, "eval")) return &l->program->procedure[PROC_EVALUATE];
+  if (str_eq(l->graph->name, "init")) return &l->program->procedure[PROC_INIT];
+  return &l->program->procedure[of_phase[phase]];
+}
+
+static void append(Lowering *l, const Group *group, Step *step) {
+  vec_push(l->arena, &procedure_of(l, group->phase)->steps, step);
+}
+
+// The dimension of the contraction along which its packings and its folding run slice by slice; -1 if they disagree.
+static int slice_dim(Lowering *l, const Grouping *g, const Group *group) {
+  const Op *product = &l->graph->ops.at[group->contraction];
+  Contraction c;
+  contraction_match(l->graph, product, &c);
+  int dim = -1;
+  for (int i = 0; i < group->ops.len; i++) {
+    const int id = group->ops.at[i];
+    if (id == group->contraction) continue;
+    const Op *op = &l->graph->ops.at[id];
+    int here = 0; // a folding slices the first dimension of the product
+    if (id < group->contraction) {
+      const Expr *operand = c.a->access.tensor == op->out ? c.a : c.b;
+      here = access_full_dim(l->graph, product, operand, 0);
+    }
+    if (dim >= 0 && here != dim) return -1;
+    dim = here;
+  }
+  (void)g;
+  return dim;
+}
+
+static void use_slices(Lowering *l, const Group *group) {
+  for (int i = 0; i < group->ops.len; i++) {
+    const int id = group->ops.at[i];
+    const Op *op = &l->graph->ops.at[id];
+    const int tensor = id < group->contraction ? op->out : id > group->contraction ? op->body->access.tensor : -1;
+    if (tensor >= 0) l->tensor_of[tensor] = lowering_new_tensor(l, graph_tensor(l->graph, tensor), true);
+  }
+}
+
+static void lower_separately(Lowering *l, const Grouping *g, const Group *group, const GemmPlan *plan) {
+  for (int i = 0; i < group->ops.len; i++) {
+    const int id = group->ops.at[i];
+    const Op *op = &l->graph->ops.at[id];
+    if (id != group->contraction || plan == NULL) {
+      append(l, group, kernel_step(l, op, kernel_of_op(l, g, id, false)));
+      continue;
+    }
+    Step *gemm = new_step(l, STEP_GEMM, op);
+    gemm->gemm = plan->gemm;
+    if (plan->loop_reduces) {
+      Step *zero = new_step(l, STEP_ZERO, op);
+      zero->zero = plan->gemm.c;
+      append(l, group, zero);
+    }
+    if (plan->looped) {
+      Step *loop = new_step(l, STEP_LOOP, op);
+      loop->loop.var = "i";
+      loop->loop.extent = plan->loop_extent;
+      vec_push(l->arena, &loop->loop.body, gemm);
+      gemm = loop;
+    }
+    append(l, group, gemm);
+  }
+}
+
+static void lower_looped(Lowering *l, const Grouping *g, const Group *group, GemmPlan *plan) {
+  use_slices(l, group);
+  const Op *product = &l->graph->ops.at[group->contraction];
+  Step *loop = new_step(l, STEP_LOOP, product);
+  loop->loop.var = "i";
+  loop->loop.extent = plan->loop_extent;
+  Contraction c;
+  contraction_match(l->graph, product, &c);
+  for (int i = 0; i < group->ops.len; i++) {
+    const int id = group->ops.at[i];
+    const Op *op = &l->graph->ops.at[id];
+    if (id != group->contraction) {
+      vec_push(l->arena, &loop->loop.body, kernel_step(l, op, kernel_of_op(l, g, id, true)));
+      // The product works on the slice: no stride for that operand.
+      const int tensor = id < group->contraction ? op->out : op->body->access.tensor;
+      const int slice = l->tensor_of[tensor], whole = plan->whole_of[i];
+      if (plan->gemm.a == whole) plan->gemm.a = slice, plan->gemm.loop_a = extent_fixed(0);
+      if (plan->gemm.b == whole) plan->gemm.b = slice, plan->gemm.loop_b = extent_fixed(0);
+      if (plan->gemm.c == whole) plan->gemm.c = slice, plan->gemm.loop_c = extent_fixed(0);
+    } else {
+      Step *gemm = new_step(l, STEP_GEMM, op);
+      vec_push(l->arena, &loop->loop.body, gemm);
+    }
+  }
+  for (int i = 0; i < loop->loop.body.len; i++)
+    if (loop->loop.body.at[i]->kind == STEP_GEMM) loop->loop.body.at[i]->gemm = plan->gemm;
+  if (plan->loop_reduces) {
+    Step *zero = new_step(l, STEP_ZERO, product);
+    zero->zero = plan->gemm.c;
+    append(l, group, zero);
+  }
+  append(l, group, loop);
+}
+
+static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
+  GemmPlan plan;
+  const int dim = group->looped ? slice_dim(l, g, group) : -1;
+  if (dim >= 0 && gemm_of_op(l, g, group->contraction, dim, &plan)) {
+    plan.whole_of = NEW_ARRAY(l->arena, int, group->ops.len);
+    for (int i = 0; i < group->ops.len; i++) {
+      const int id = group->ops.at[i];
+      const Op *op = &l->graph->ops.at[id];
+      plan.whole_of[i] = id == group->contraction  ? -1
+                         : id < group->contraction ? l->tensor_of[op->out]
+                                                   : l->tensor_of[op->body->access.tensor];
+    }
+    lower_looped(l, g, group, &plan);
+  } else if (gemm_of_op(l, g, group->contraction, -1, &plan)) {
+    lower_separately(l, g, group, &plan);
+  } else {
+    lower_separately(l, g, group, NULL);
+  }
+}
+
+static void lower_reshard(Lowering *l, const Group *group) {
+  const Op *op = &l->graph->ops.at[group->ops.at[0]];
+  const Tensor *in = graph_tensor(l->graph, op->in), *out = graph_tensor(l->graph, op->out);
+  int axis = 0;
+  while (in->layout.axis[axis].kind == out->layout.axis[axis].kind) axis++;
+  const AxisLayout *from = &in->layout.axis[axis], *to = &out->layout.axis[axis];
+  Step *step = new_step(l, STEP_COLLECTIVE, op);
+  Collective *c = &step->collective;
+  *c = (Collective){.tensor = l->tensor_of[op->in], .dst = l->tensor_of[op->out], .axis = axis, .block = -1};
+  c->kind = reshard_between(from->kind, to->kind);
+  c->reduce = from->reduce;
+  c->count = tensor_count(&l->program->tensors.at[c->tensor]);
+  c->outer = c->inner = extent_fixed(1);
+  if (c->kind != RESHARD_all_reduce) {
+    const AxisLayout *shard = from->kind == LAYOUT_SHARD ? from : to;
+    const Tensor *sharded = from->kind == LAYOUT_SHARD ? in : out;
+    const Extent split = lowering_tensor_extent(l, sharded, shard->dim);
+    c->block = split.block;
+    for (int i = 0; i < sharded->rank; i++) {
+      Extent *side = i < shard->dim ? &c->outer : &c->inner;
+      if (i != shard->dim) *side = extent_mul(*side, lowering_tensor_extent(l, sharded, i));
+    }
+    c->inner.fixed *= split.fixed;
+  }
+  append(l, group, step);
+}
+
+// ---- the whole graph ---------------------------------------------------------------------------------------------
+
+static void lower_graph(Lowering *l, const Graph *graph) {
+  l->graph = graph;
+  enter_tensors(l);
+  const Grouping *g = fuse_graph(l->arena, graph);
+  for (int i = 0; i < g->groups.len; i++) {
+    const Group *group = &g->groups.at[g->order[i]];
+    switch (group->kind) {
+    case GROUP_KERNEL:
+      append(l, group, kernel_step(l, &graph->ops.at[group->ops.at[0]], kernel_of_group(l, g, group)));
+      break;
+    case GROUP_GEMM: lower_gemm(l, g, group); break;
+    case GROUP_RESHARD: lower_reshard(l, group); break;
+    case GROUP_VIEW: break;
+    }
+  }
+}
+
+// New values of parameters and states: in place where nobody reads the old value any more, copied where somebody does.
+static void lower_stores(Lowering *l) {
+  const Graph *graph = l->graph;
+  for (int i = 0; i < graph->stores.len; i++) {
+    const int state = l->tensor_of[graph->stores.at[i].state], value = l->tensor_of[graph->stores.at[i].value];
+    if (inplace_store(l->program, state, value)) continue;
+    Op op = {.layer = "", .name = "store", .loc = graph_tensor(graph, graph->stores.at[i].state)->loc};
+    Step *copy = new_step(l, STEP_COPY, &op);
+    copy->copy.dst = state;
+    copy->copy.src = value;
+    vec_push(l->arena, &l->program->procedure[PROC_UPDATE].steps, copy);
+  }
+}
+
+static int input_tensor(const Lowering *l, const char *name) {
+  const int t = names_get(&l->graph->tensor_names, name);
+  return t >= 0 ? l->tensor_of[t] : -1;
+}
+
+static void enter_scalars(Lowering *l, bool train) {
+  Program *p = l->program;
+  for (int kind = 0; kind < 2; kind++) {
+    const Scalar *list = kind == 0 ? l->graph->losses.at : l->graph->metrics.at;
+    const int n = kind == 0 ? l->graph->losses.len : l->graph->metrics.len;
+    for (int i = 0; i < n; i++) {
+      const int tensor = l->tensor_of[list[i].tensor];
+      int s = 0;
+      while (s < p->scalars.len && !str_eq(p->scalars.at[s].name, list[i].name)) s++;
+      if (s == p->scalars.len) vec_push(l->arena, &p->scalars, (ProgScalar){list[i].name, -1, -1});
+      *(train ? &p->scalars.at[s].train : &p->scalars.at[s].eval) = tensor;
+    }
+  }
+}
+
+void pass_lower(Compilation *c) {
+  Model *model = c->model;
+  Program *p = NEW(c->arena, Program);
+  p->arena = c->arena;
+  p->model = model;
+  p->mesh = c->mesh;
+  c->program = p;
+  Lowering lowering = {.arena = c->arena, .program = p}, *l = &lowering;
+  l->c_names.arena = l->stored_names.arena = c->arena;
+  for (int i = 0; i < model->inputs.len; i++) vec_push(c->arena, &p->inputs, (ProgInput){i, -1, -1});
+  lower_graph(l, model->init);
+  lower_graph(l, model->train);
+  for (int i = 0; i < model->inputs.len; i++) p->inputs.at[i].train = input_tensor(l, model->inputs.at[i].name);
+  enter_scalars(l, true);
+  p->gradient_norm = model->train->gradient_norm >= 0 ? l->tensor_of[model->train->gradient_norm] : -1;
+  lower_stores(l);
+  lower_graph(l, model->eval);
+  for (int i = 0; i < model->inputs.len; i++) p->inputs.at[i].eval = input_tensor(l, model->inputs.at[i].name);
+  enter_scalars(l, false);
+}

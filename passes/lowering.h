@@ -1,0 +1,22 @@
+// State of the lowering from sharded graphs to the program, shared by its files.
+#ifndef PARCC_PASSES_LOWERING_H
+#define PARCC_PASSES_LOWERING_H
+
+#include "../ir/program.h"
+
+typedef struct Lowering {
+  Arena *arena;
+  Program *program;
+  const Graph *graph; // at hand
+  int *tensor_of;     // graph tensor -> program tensor
+  Names c_names;      // of emitted tensors, to keep them unique
+  Names stored_names; // parameters and states: name -> program tensor
+} Lowering;
+
+// Local extent of dimension d of an operator's iteration space, or i of a tensor.
+Extent lowering_dim_extent(Lowering *l, const Op *op, int d);
+Extent lowering_tensor_extent(Lowering *l, const Tensor *tensor, int i);
+// A new program tensor for this rank's part; slices leave out the first dimension.
+int lowering_new_tensor(Lowering *l, const Tensor *tensor, bool slice);
+
+#endif

@@ -1,0 +1,67 @@
+#include "pipeline.h"
+
+#include "passes.h"
+
+static void autodiff(Compilation *c) { pass_autodiff(c->model->train); }
+
+static void simplify(Compilation *c) {
+  pass_simplify(c->model->init, false);
+  pass_simplify(c->model->train, false);
+  pass_simplify(c->model->eval, true);
+}
+
+static void decompose(Compilation *c) {
+  pass_decompose(c->model->train);
+  pass_decompose(c->model->eval);
+}
+
+static void plan(Compilation *c) {
+  pass_plan_data(c->model->init, &c->mesh);
+  pass_plan_data(c->model->train, &c->mesh);
+  pass_plan_data(c->model->eval, &c->mesh);
+}
+
+static void apply_plan(Compilation *c) {
+  pass_apply_plan(c->model->init, &c->mesh);
+  pass_apply_plan(c->model->train, &c->mesh);
+  pass_apply_plan(c->model->eval, &c->mesh);
+}
+
+const Pass pipeline[] = {
+    {"autodiff", "gradients as index expressions", autodiff},
+    {"simplify", "constants, common subexpressions, dead code", simplify},
+    {"decompose", "windows into packings and plain contractions", decompose},
+    {"plan", "a sharding for every operator", plan},
+    {"apply-plan", "changes of layout as operators", apply_plan},
+    {"lower", "kernels, matrix products and collectives of one rank", pass_lower},
+    {"schedule", "streams and events", pass_schedule},
+    {"plan-memory", "a place for every buffer", pass_plan_memory},
+};
+const int pipeline_len = sizeof pipeline / sizeof *pipeline;
+
+int pipeline_find(const char *name) {
+  for (int i = 0; i < pipeline_len; i++)
+    if (str_eq(pipeline[i].name, name)) return i;
+  return -1;
+}
+
+void pipeline_run(Compilation *c, int pass) {
+  pipeline[pass].run(c);
+  if (c->program != NULL) {
+    program_verify(c->program, pipeline[pass].name);
+    return;
+  }
+  graph_verify(c->model->init, pipeline[pass].name);
+  graph_verify(c->model->train, pipeline[pass].name);
+  graph_verify(c->model->eval, pipeline[pass].name);
+}
+
+void pipeline_print(const Compilation *c, Text *out) {
+  if (c->program != NULL) {
+    program_print(c->program, out);
+    return;
+  }
+  graph_print(c->model->init, out);
+  graph_print(c->model->train, out);
+  graph_print(c->model->eval, out);
+}

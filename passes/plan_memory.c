@@ -1,0 +1,185 @@
+// plan-memory: a place in one arena for every buffer, by lifetime.
+//
+// Requires: a scheduled program. Guarantees: buffers whose lifetimes overlap do not overlap in the arena; offsets are
+// multiples of 256 bytes; arena_bytes is the peak and lower_bound the largest sum of buffers that live at one step.
+//
+// A result takes the buffer of an operand that dies with it, where the kernel allows that. Then buffers are placed from
+// the largest to the smallest, each at the lowest offset that is free during its whole life.
+#include <stdlib.h>
+
+#include "collapse.h"
+#include "inplace.h"
+#include "passes.h"
+
+enum { ALIGN = 256 };
+
+typedef struct Planner {
+  Program *program;
+  int position; // of the step at hand, over all procedures
+} Planner;
+
+static int64_t aligned(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
+
+// ---- lifetimes ---------------------------------------------------------------------------------------------------
+
+static void touch(Planner *pl, int tensor) {
+  ProgTensor *t = &pl->program->tensors.at[tensor];
+  Buffer *b = &pl->program->buffers.at[t->buffer];
+  t->steps++;
+  if (b->first < 0 || b->first > pl->position) b->first = pl->position;
+  if (b->last < pl->position) b->last = pl->position;
+}
+
+static void touch_visited(void *ctx, int tensor, bool written) {
+  (void)written;
+  touch(ctx, tensor);
+}
+
+static void touch_if(Planner *pl, int tensor) {
+  if (tensor >= 0) touch(pl, tensor);
+}
+
+// Inputs are filled before forward (evaluate) and results read after update (evaluate).
+static void compute_lifetimes(Planner *pl) {
+  Program *p = pl->program;
+  for (int b = 0; b < p->buffers.len; b++) p->buffers.at[b].first = p->buffers.at[b].last = -1;
+  for (int t = 0; t < p->tensors.len; t++) p->tensors.at[t].steps = 0;
+  pl->position = 0;
+  for (int k = 0; k < PROCEDURES; k++) {
+    pl->position++;
+    for (int i = 0; i < p->inputs.len; i++) {
+      if (k == PROC_FORWARD) touch_if(pl, p->inputs.at[i].train);
+      if (k == PROC_EVALUATE) touch_if(pl, p->inputs.at[i].eval);
+    }
+    for (int i = 0; i < p->procedure[k].steps.len; i++) {
+      pl->position++;
+      step_visit_tensors(p->procedure[k].steps.at[i], touch_visited, pl);
+    }
+    pl->position++;
+    for (int i = 0; i < p->scalars.len; i++) {
+      if (k == PROC_UPDATE) touch_if(pl, p->scalars.at[i].train);
+      if (k == PROC_EVALUATE) touch_if(pl, p->scalars.at[i].eval);
+    }
+    if (k == PROC_UPDATE) touch_if(pl, p->gradient_norm);
+  }
+  for (int b = 0; b < p->buffers.len; b++) {
+    Buffer *buffer = &p->buffers.at[b];
+    if (!buffer->persistent) continue;
+    buffer->first = 0;
+    buffer->last = pl->position;
+  }
+}
+
+// ---- results in the place of operands ----------------------------------------------------------------------------
+
+static void take_place(Program *p, int in, int out) {
+  const int from = p->tensors.at[out].buffer, to = p->tensors.at[in].buffer;
+  for (int t = 0; t < p->tensors.len; t++)
+    if (p->tensors.at[t].buffer == from) p->tensors.at[t].buffer = to;
+  p->buffers.at[to].last = p->buffers.at[from].last;
+  p->buffers.at[from] = (Buffer){.first = -1, .last = -1};
+}
+
+static bool dies_here(const Program *p, int tensor, int position) {
+  const Buffer *b = &p->buffers.at[p->tensors.at[tensor].buffer];
+  return !b->persistent && b->last == position;
+}
+
+static bool born_here(const Program *p, int tensor, int position) {
+  const Buffer *b = &p->buffers.at[p->tensors.at[tensor].buffer];
+  return !b->persistent && b->first == position;
+}
+
+static void reuse_in_step(Planner *pl, const Step *step) {
+  Program *p = pl->program;
+  if (step->kind != STEP_KERNEL) return;
+  const Kernel *k = &step->kernel;
+  for (int o = 0; o < k->tensors.len; o++) {
+    const int out = k->tensors.at[o].tensor;
+    if (!born_here(p, out, pl->position)) continue;
+    for (int i = 0; i < k->tensors.len; i++) {
+      const int in = k->tensors.at[i].tensor;
+      const int from = p->tensors.at[out].buffer, to = p->tensors.at[in].buffer;
+      if (i == o || from == to || !dies_here(p, in, pl->position)) continue;
+      if (p->buffers.at[from].bytes != p->buffers.at[to].bytes || p->buffers.at[to].first == pl->position) continue;
+      if (!inplace_in_kernel(p, k, in, out)) continue;
+      take_place(p, in, out);
+      break;
+    }
+  }
+}
+
+static void reuse_places(Planner *pl) {
+  Program *p = pl->program;
+  pl->position = 0;
+  for (int k = 0; k < PROCEDURES; k++) {
+    pl->position++;
+    for (int i = 0; i < p->procedure[k].steps.len; i++) {
+      pl->position++;
+      reuse_in_step(pl, p->procedure[k].steps.at[i]);
+    }
+    pl->position++;
+  }
+}
+
+// ---- places ------------------------------------------------------------------------------------------------------
+
+static int larger_first(const void *a, const void *b) {
+  const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
+  if (x->persistent != y->persistent) return x->persistent ? -1 : 1;
+  if (x->persistent) return x < y ? -1 : x > y; // parameters keep the order of the model
+  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+  return x < y ? -1 : x > y;
+}
+
+static bool lives_with(const Buffer *a, const Buffer *b) { return a->first <= b->last && b->first <= a->last; }
+
+// The placed buffers by offset, so that the lowest gap is found in one walk.
+static void place_buffer(Buffer **placed, int *n, Buffer *b) {
+  int64_t offset = 0;
+  for (int i = 0; i < *n; i++) {
+    if (!lives_with(placed[i], b)) continue;
+    if (placed[i]->offset >= offset + aligned(b->bytes)) break;
+    offset = max_i64(offset, placed[i]->offset + aligned(placed[i]->bytes));
+  }
+  b->offset = offset;
+  int at = (*n)++;
+  for (; at > 0 && placed[at - 1]->offset > offset; at--) placed[at] = placed[at - 1];
+  placed[at] = b;
+}
+
+static int64_t largest_live_sum(const Planner *pl) {
+  const Program *p = pl->program;
+  int64_t *change = NEW_ARRAY(p->arena, int64_t, pl->position + 2), live = 0, largest = 0;
+  for (int b = 0; b < p->buffers.len; b++) {
+    const Buffer *buffer = &p->buffers.at[b];
+    if (buffer->first < 0 || buffer->bytes == 0) continue;
+    change[buffer->first] += aligned(buffer->bytes);
+    change[buffer->last + 1] -= aligned(buffer->bytes);
+  }
+  for (int i = 0; i <= pl->position; i++) {
+    live += change[i];
+    largest = max_i64(largest, live);
+  }
+  return largest;
+}
+
+void pass_plan_memory(Compilation *c) {
+  Program *p = c->program;
+  Planner planner = {.program = p}, *pl = &planner;
+  compute_lifetimes(pl);
+  reuse_places(pl);
+  compute_lifetimes(pl);
+  Buffer **by_size = NEW_ARRAY(p->arena, Buffer *, p->buffers.len), **placed = NEW_ARRAY(p->arena, Buffer *, p->buffers.len);
+  int n = 0, n_placed = 0;
+  for (int b = 0; b < p->buffers.len; b++)
+    if (p->buffers.at[b].first >= 0 && p->buffers.at[b].bytes > 0) by_size[n++] = &p->buffers.at[b];
+  qsort(by_size, (size_t)n, sizeof *by_size, larger_first);
+  p->arena_bytes = 0;
+  for (int i = 0; i < n; i++) {
+    place_buffer(placed, &n_placed, by_size[i]);
+    p->arena_bytes = max_i64(p->arena_bytes, by_size[i]->offset + aligned(by_size[i]->bytes));
+  }
+  p->lower_bound = largest_live_sum(pl);
+  for (int t = 0; t < p->tensors.len; t++) p->tensors.at[t].shown = p->tensors.at[t].steps > 0;
+}

@@ -1,0 +1,93 @@
+// schedule: streams and events.
+//
+// Requires: a lowered program. Guarantees: a collective starts on the communication stream once its operand is computed,
+// and whatever uses its result on the compute stream waits for it; all ranks issue their collectives in one order.
+//
+//   kernel makes w.grad;  all_reduce w.grad;  kernel reads w.grad
+// becomes
+//   kernel makes w.grad;  record 0 on compute;  wait 0 on comm;  all_reduce w.grad;  record 1 on comm
+//   wait 1 on compute;  kernel reads w.grad
+#include "passes.h"
+
+typedef struct Scheduler {
+  Program *program;
+  int *pending;  // by buffer: event of the collective that works on it, or -1
+  VEC(int) free; // events that nobody waits for any more
+  VEC(Step *) out;
+} Scheduler;
+
+enum { READY = 0 }; // the event that tells the communication stream that an operand is there
+
+static void sync_step(Scheduler *s, StepKind kind, int event, Stream stream, const Step *near) {
+  Step *step = NEW(s->program->arena, Step);
+  step->kind = kind;
+  step->layer = near != NULL ? near->layer : "";
+  step->name = kind == STEP_RECORD ? "record" : "wait";
+  if (near != NULL) step->loc = near->loc;
+  step->sync.event = event;
+  step->sync.stream = stream;
+  vec_push(s->program->arena, &s->out, step);
+}
+
+static void wait_for_buffer(Scheduler *s, int buffer, const Step *near) {
+  const int event = s->pending[buffer];
+  if (event < 0) return;
+  sync_step(s, STEP_WAIT, event, STREAM_COMPUTE, near);
+  s->pending[buffer] = -1;
+  vec_push(s->program->arena, &s->free, event);
+}
+
+typedef struct StepUse {
+  Scheduler *s;
+  const Step *step;
+} StepUse;
+
+static void wait_for_tensor(void *ctx, int tensor, bool written) {
+  const StepUse *use = ctx;
+  (void)written;
+  wait_for_buffer(use->s, use->s->program->tensors.at[tensor].buffer, use->step);
+}
+
+static int new_event(Scheduler *s) {
+  if (s->free.len > 0) return s->free.at[--s->free.len];
+  return s->program->n_events++;
+}
+
+static bool communicates(const Step *step) {
+  return step->kind == STEP_COLLECTIVE && step->collective.kind != RESHARD_slice;
+}
+
+static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
+  s->out.at = NULL;
+  s->out.len = s->out.cap = 0;
+  for (int i = 0; i < procedure->steps.len; i++) {
+    Step *step = procedure->steps.at[i];
+    StepUse use = {s, step};
+    step_visit_tensors(step, wait_for_tensor, &use);
+    if (communicates(step)) {
+      sync_step(s, STEP_RECORD, READY, STREAM_COMPUTE, step);
+      sync_step(s, STEP_WAIT, READY, STREAM_COMM, step);
+    }
+    vec_push(s->program->arena, &s->out, step);
+    if (!communicates(step)) continue;
+    const int event = new_event(s);
+    sync_step(s, STEP_RECORD, event, STREAM_COMM, step);
+    s->pending[s->program->tensors.at[step->collective.tensor].buffer] = event;
+    if (step->collective.kind != RESHARD_all_reduce)
+      s->pending[s->program->tensors.at[step->collective.dst].buffer] = event;
+  }
+  for (int b = 0; join && b < s->program->buffers.len; b++) wait_for_buffer(s, b, NULL);
+  procedure->steps.at = s->out.at;
+  procedure->steps.len = s->out.len;
+  procedure->steps.cap = s->out.cap;
+}
+
+void pass_schedule(Compilation *c) {
+  Program *p = c->program;
+  Scheduler s = {.program = p, .pending = NEW_ARRAY(p->arena, int, p->buffers.len)};
+  for (int b = 0; b < p->buffers.len; b++) s.pending[b] = -1;
+  p->n_events = 1; // READY
+  for (int k = 0; k < PROCEDURES; k++) // what is in flight may cross from backward into the update, but not beyond
+    schedule_procedure(&s, &p->procedure[k], k == PROC_INIT || k == PROC_UPDATE || k == PROC_EVALUATE);
+  if (p->n_events == 1) p->n_events = 0;
+}
