@@ -6,8 +6,14 @@
 
 enum { MAX_ERRORS = 20, MAX_WIDTH = 160, TAB = 8 };
 
-typedef struct Source { const char *name, *text; size_t len; } Source;
-typedef struct Said { Loc loc; const char *text; } Said;
+typedef struct Source {
+  const char *name, *text;
+  size_t len;
+} Source;
+typedef struct Said {
+  Loc loc;
+  const char *text;
+} Said;
 
 static struct {
   Arena *arena;
@@ -96,8 +102,7 @@ static void print_excerpt(Loc loc, const char *colour, const char *off) {
   for (size_t i = from; i < to;) {
     size_t n = shown_char(line + i, to - i);
     screen[i - from] = width;
-    for (size_t k = 1; k < n; k++)
-      screen[i - from + k] = -1;
+    for (size_t k = 1; k < n; k++) screen[i - from + k] = -1;
     if (line[i] == '\t') {
       do fputc(' ', stderr);
       while (++width % TAB);
@@ -113,11 +118,9 @@ static void print_excerpt(Loc loc, const char *colour, const char *off) {
 
   while (col > from && screen[col - from] < 0) col--;
   while (tail < to && screen[tail - from] < 0) tail++;
-  for (int i = 0; i < screen[col - from]; i++)
-    fputc(' ', stderr);
+  for (int i = 0; i < screen[col - from]; i++) fputc(' ', stderr);
   fprintf(stderr, "%s^", colour);
-  for (int i = screen[col - from] + 1; tail > col && i < screen[tail - from]; i++)
-    fputc('~', stderr);
+  for (int i = screen[col - from] + 1; tail > col && i < screen[tail - from]; i++) fputc('~', stderr);
   fprintf(stderr, "%s\n", off);
 }
 

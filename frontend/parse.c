@@ -36,19 +36,22 @@ static AstExpr *new_expr(Parse *p, AstExprKind kind, Loc loc) {
   return e;
 }
 
-static void grow_depth(AstExpr *e, const AstExpr *child) {
-  if (child && child->depth + 1 > e->depth) e->depth = child->depth + 1;
+// True if the child is what is left of a tree that was too deep.
+static bool grow_depth(AstExpr *e, const AstExpr *child) {
+  if (!child) return false;
+  if (child->depth + 1 > e->depth) e->depth = child->depth + 1;
+  return child->kind == AST_ERROR && child->depth == AST_MAX_DEPTH;
 }
 
-// Sets the depth of a finished node; a tree that is too deep is reported and replaced by a leaf.
+// Sets the depth of a finished node; a tree that is too deep is reported once and replaced by a leaf of full depth.
 static AstExpr *finish(AstExpr *e) {
-  grow_depth(e, e->lhs);
-  grow_depth(e, e->rhs);
-  for (int i = 0; i < e->args.len; i++)
-    grow_depth(e, e->args.at[i].value);
+  bool reported = grow_depth(e, e->lhs);
+  reported |= grow_depth(e, e->rhs);
+  for (int i = 0; i < e->args.len; i++) reported |= grow_depth(e, e->args.at[i].value);
   if (e->depth <= AST_MAX_DEPTH) return e;
-  diag_error(e->loc, "the expression is nested too deeply: more than %d operators inside each other", AST_MAX_DEPTH);
-  *e = (AstExpr){.kind = AST_ERROR, .loc = e->loc};
+  if (!reported)
+    diag_error(e->loc, "the expression is nested too deeply: more than %d operators inside each other", AST_MAX_DEPTH);
+  *e = (AstExpr){.kind = AST_ERROR, .loc = e->loc, .depth = AST_MAX_DEPTH};
   return e;
 }
 
@@ -118,8 +121,7 @@ static void no_named(const AstArgs *args, const char *where) {
 }
 
 static void no_packs(Parse *p, AstArgs *args) {
-  for (int i = 0; i < args->len; i++)
-    args->at[i].value = parse_no_pack(p, args->at[i].value);
+  for (int i = 0; i < args->len; i++) args->at[i].value = parse_no_pack(p, args->at[i].value);
 }
 
 AstExpr *parse_list(Parse *p, Loc loc, const AstArgs *items) {
@@ -149,8 +151,7 @@ AstExpr *parse_call(Parse *p, Loc loc, const char *name, const AstArgs *args) {
 AstExpr *parse_pipe(Parse *p, AstExpr *first, AstExpr *call) {
   AstArgs args = {0};
   vec_push(p->arena, &args, (AstArg){NULL, first, first->loc});
-  for (int i = 0; i < call->args.len; i++)
-    vec_push(p->arena, &args, call->args.at[i]);
+  for (int i = 0; i < call->args.len; i++) vec_push(p->arena, &args, call->args.at[i]);
   call->args = args;
   return finish(call);
 }
@@ -265,7 +266,11 @@ bool parse_scan_real(Parse *p, Loc loc, const char *text, double *value) {
 
 // The length of the UTF-8 character at s (of n bytes), or 0 where the bytes are not UTF-8.
 static int utf8_len(const unsigned char *s, int n) {
-  int len = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+  int len = s[0] < 0x80                   ? 1
+            : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+            : (s[0] & 0xf0) == 0xe0       ? 3
+            : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                          : 0;
   if (len > n) return 0;
   for (int i = 1; i < len; i++)
     if ((s[i] & 0xc0) != 0x80) return 0;
@@ -347,8 +352,8 @@ static void word_expected(Text *out, const char *const *expected, int n) {
   else if (has(expected, n, "a name")) part[n_parts++] = "a name";
   else if (has(expected, n, "a string")) part[n_parts++] = "a string";
 
-  static const char *const structure[] = {"','", "';'", "')'", "']'", "'}'", "'->'", "'{'", "'='", "'['",
-                                          "'in'", "'('", "'op'", "'split'"};
+  static const char *const structure[] = {"','", "';'", "')'",  "']'", "'}'",  "'->'",   "'{'",
+                                          "'='", "'['", "'in'", "'('", "'op'", "'split'"};
   // After a complete expression or declaration only what ends it is worth saying.
   bool ends = has(expected, n, "';'") || has(expected, n, "')'") || has(expected, n, "']'") || has(expected, n, "'{'");
   bool inside = has(expected, n, "')'") || has(expected, n, "']'");
@@ -363,8 +368,7 @@ static void word_expected(Text *out, const char *const *expected, int n) {
     part[n_parts++] = s;
   }
   if (n_parts == 0) part[n_parts++] = "an operator";
-  for (int i = 0; i < n_parts; i++)
-    text_printf(out, "%s%s", i == 0 ? "" : i == n_parts - 1 ? " or " : ", ", part[i]);
+  for (int i = 0; i < n_parts; i++) text_printf(out, "%s%s", i == 0 ? "" : i == n_parts - 1 ? " or " : ", ", part[i]);
 }
 
 static bool is_keyword(const char *terminal) { return terminal[0] == '\'' && terminal[1] >= 'a' && terminal[1] <= 'z'; }
@@ -380,7 +384,9 @@ void parse_report(Parse *p, const char *const *expected, int n, const char *foun
   text_printf(&message, "expected ");
   word_expected(&message, expected, n);
   if (at_end) text_printf(&message, " before the end of the file");
-  else text_printf(&message, " before '%.*s%s'", p->token_len > 40 ? 40 : p->token_len, p->token_text, p->token_len > 40 ? "..." : "");
+  else
+    text_printf(&message, " before '%.*s%s'", p->token_len > 40 ? 40 : p->token_len, p->token_text,
+                p->token_len > 40 ? "..." : "");
   if (is_comparison(found) && has(expected, n, "'*'") && !has(expected, n, "'<'")) {
     diag_error(loc, "comparisons do not chain: write 'a < b and b < c'");
     return;

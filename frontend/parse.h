@@ -8,22 +8,25 @@
 typedef AstBlock ParseBlock;
 typedef VEC(AstTarget) ParseTargets;
 typedef VEC(AstWhere) ParseWheres;
-typedef struct ParseBracket { Loc loc; char open; } ParseBracket;
+typedef struct ParseBracket {
+  Loc loc;
+  char open;
+} ParseBracket;
 
 typedef struct Parse {
   Arena *arena;
   const char *name, *text; // the source, text[0 .. len)
   size_t len;
   AstFile *file;
-  int line, col;                       // of the next character
-  size_t offset;                       // of the next character
-  Loc token, prev;                     // the token last returned and the one before it
-  const char *token_text;              // its text, not NUL-terminated
+  int line, col;          // of the next character
+  size_t offset;          // of the next character
+  Loc token, prev;        // the token last returned and the one before it
+  const char *token_text; // its text, not NUL-terminated
   int token_len;
-  ParseBracket open[AST_MAX_NESTING];  // brackets open at this point
+  ParseBracket open[AST_MAX_NESTING]; // brackets open at this point
   int n_open;
-  ParseBracket closed;                 // what the last closing bracket closed; open 0: nothing
-  bool stop;                           // give up: the scanner returns the end of the file
+  ParseBracket closed; // what the last closing bracket closed; open 0: nothing
+  bool stop;           // give up: the scanner returns the end of the file
 } Parse;
 
 // Scans and parses the text (defined beside the scanner).
