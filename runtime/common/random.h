@@ -25,7 +25,7 @@ PARCC_PURE ParccRandom parcc_random(unsigned long long seed, unsigned stream, un
                                     unsigned long long index) {
   uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
   uint32_t c0 = (uint32_t)index, c1 = (uint32_t)(index >> 32), c2 = (uint32_t)stream, c3 = (uint32_t)step;
-#ifdef __CUDACC__
+#ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
   for (int round = 0; round < 10; round++) {

@@ -8,6 +8,7 @@
 
 static double began, last, trained; // seconds: of training, of the step before, that training took
 static double last_loss;
+static long steps_done;
 static double *eval_means;
 static long eval_samples;
 
@@ -52,6 +53,7 @@ void report_step(long step, double lr, const double *scalars, const double *norm
   last = now;
   trained = now - began;
   last_loss = scalars[0];
+  steps_done = step + 1;
   if (parcc.rank != 0) return;
   log_step(&report);
   progress_step(&report);
@@ -69,9 +71,9 @@ void report_eval(const double *means, long samples) {
 
 static void print_summary(void) {
   const char *name = run.model->name;
-  printf("%s: %ld step%s, %.3f s", name, parcc.steps, parcc.steps == 1 ? "" : "s", trained);
-  if (parcc.steps > 0)
-    printf(", %.0f samples/s, loss %.9g", (double)parcc.steps * (double)run.model->batch / trained, last_loss);
+  printf("%s: %ld step%s, %.3f s", name, steps_done, steps_done == 1 ? "" : "s", trained);
+  if (steps_done > 0)
+    printf(", %.0f samples/s, loss %.9g", (double)steps_done * (double)run.model->batch / trained, last_loss);
   printf("\n");
   if (eval_means != NULL) {
     printf("%s: test split: %ld samples", name, eval_samples);

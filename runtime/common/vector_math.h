@@ -8,12 +8,12 @@
 #include <math.h>
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC_PREREQ)
-#define PARCC_SIMD(f)                                                                                                  \
-  extern float f##f(float) __attribute__((simd("notinbranch")));                                                       \
-  extern double f(double) __attribute__((simd("notinbranch")));
-#define PARCC_SIMD2(f)                                                                                                 \
-  extern float f##f(float, float) __attribute__((simd("notinbranch")));                                                \
-  extern double f(double, double) __attribute__((simd("notinbranch")));
+#define PARCC_SIMD(name)                                                                                               \
+  extern float name##f(float) __attribute__((simd("notinbranch")));                                                    \
+  extern double name(double) __attribute__((simd("notinbranch")));
+#define PARCC_SIMD2(name)                                                                                              \
+  extern float name##f(float, float) __attribute__((simd("notinbranch")));                                             \
+  extern double name(double, double) __attribute__((simd("notinbranch")));
 PARCC_SIMD(exp)
 PARCC_SIMD(log)
 PARCC_SIMD(sin)

@@ -136,7 +136,7 @@ template <class T> static __device__ void parcc_block_argmax(T &value, long &ind
 
 static inline unsigned parcc_blocks(long work, long work_a_block) {
   const long blocks = (work + work_a_block - 1) / work_a_block;
-  return (unsigned)(blocks < PARCC_MAX_BLOCKS ? blocks : PARCC_MAX_BLOCKS);
+  return blocks < PARCC_MAX_BLOCKS ? (unsigned)blocks : (unsigned)PARCC_MAX_BLOCKS;
 }
 
 // The one place where a kernel starts.

@@ -61,7 +61,7 @@ __global__ void k_init(real *__restrict__ w, long count, unsigned stream, real s
 __global__ void k_fill(real *__restrict__ y, long count, real value) { FLAT(i, count) y[i] = value; }
 
 __global__ void k_bias_relu(real *__restrict__ y, const real *__restrict__ b, long rows, long cols) {
-  GRID(r, rows) BLOCK(c, cols) y[r * cols + c] = MAX(y[r * cols + c] + b[c], 0);
+  GRID(r, rows) BLOCK(c, cols) y[r * cols + c] = MAX(y[r * cols + c] + b[c], (real)0);
 }
 
 __global__ void k_relu_grad(real *__restrict__ dy, const real *__restrict__ y, long rows, long cols) {
@@ -279,7 +279,7 @@ int main(int argc, char **argv) {
     update();
     END_STEP(t.gradient_norm, t.loss, t.accuracy);
   }
-  for (long count; (count = parcc_next_eval());) {
+  for (long count; (count = parcc_next_eval()) > 0;) {
     n = parcc_block(count, DATA, parcc.rank / 1 % DATA);
     LOAD_BATCH(0, t.image, n, {0, 1}, {0, 28}, {0, 28});
     LOAD_BATCH(1, t.label, n);
