@@ -52,6 +52,7 @@ typedef struct Statement {
   int out;           // tensor
   Reduce reduce;
   const Expr *body;  // over the kernel's dims; accesses in the kernel's merged shapes
+  const Expr *place; // argmax: the row-major position in the reduced dims, an EXPR_INDEX; else NULL
   int out_rank;
   int out_dim[IR_MAX_RANK]; // kernel dims that index the output
   bool store;        // the result is needed outside of the kernel or by another stage

@@ -335,17 +335,6 @@ static void contribute(Derivation *d, const Op *forward, const Contribution *c, 
 
 // ---- one operator ------------------------------------------------------------------------------------------------
 
-// The row-major position of the reduced dimensions, as an index.
-static Index reduced_position(const Op *op) {
-  Index position = index_const(0);
-  int64_t stride = 1;
-  for (int d = op->n_dims - 1; d >= op->n_out; d--) {
-    position = index_add(position, index_scale(index_dim(d), stride));
-    stride *= op->dims[d].extent;
-  }
-  return position;
-}
-
 // For a maximum (minimum): 1 at its first place, as a condition; the place is an operator of the forward phase.
 static const Expr *selected(Derivation *d, const Op *op) {
   Graph *graph = d->ad->graph;
@@ -357,7 +346,7 @@ static const Expr *selected(Derivation *d, const Op *op) {
   Index index[IR_MAX_RANK];
   for (int i = 0; i < op->n_out; i++) index[i] = index_dim(i);
   const Expr *access = expr_access(d->arena, place, TYPE_INT, op->n_out, index, -1);
-  return CALL2(eq, access, expr_index(d->arena, reduced_position(op)));
+  return CALL2(eq, access, expr_index(d->arena, op_reduced_position(op)));
 }
 
 // For a product: the product of all other factors, an operator over the whole iteration space.

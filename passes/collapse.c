@@ -60,6 +60,7 @@ static void check_statement(Merge *m, const Statement *s) {
   if (position == -2) m->possible = false;
   else settle(m, s->out, position);
   if (m->possible) expr_visit(s->body, check_expr, m);
+  if (m->possible && s->place != NULL) expr_visit(s->place, check_expr, m);
 }
 
 static bool in_stage(const Stage *stage, int dim) {
@@ -108,6 +109,7 @@ static const Expr *merge_leaf(void *ctx, const Expr *e) {
 
 static void merge_statement(Merge *m, Statement *s) {
   s->body = expr_map(m->arena, s->body, merge_leaf, m);
+  if (s->place != NULL) s->place = expr_map(m->arena, s->place, merge_leaf, m);
   const int position = m->position[kernel_find_tensor(m->kernel, s->out)];
   int n = 0;
   for (int i = 0; i < s->out_rank; i++)

@@ -77,11 +77,12 @@ static bool same_inner(const Stage *stage, const int *inner, int n) {
   return stage->n_inner == n && memcmp(stage->inner, inner, sizeof *inner * (size_t)n) == 0;
 }
 
-static const Expr *kernel_body(const Builder *b, int i) {
+// An expression over the operator's dims as one over the kernel's.
+static const Expr *in_kernel_dims(const Builder *b, int i, const Expr *e) {
   const Op *op = op_at(b, i);
   Index by[IR_MAX_DIMS];
   for (int d = 0; d < op->n_dims; d++) by[d] = index_dim(b->dim_of[b->g->class_of[b->group->ops.at[i]][d]]);
-  return expr_substitute(b->l->arena, op->body, by, op->n_dims);
+  return expr_substitute(b->l->arena, e, by, op->n_dims);
 }
 
 typedef struct ReadCount {
@@ -109,7 +110,9 @@ static Statement *find_statement(Builder *b, int stage, int tensor) {
 
 static Statement statement_of(const Builder *b, int i) {
   const Op *op = op_at(b, i);
-  Statement s = {.name = op->name, .out = op->out, .reduce = op->reduce, .body = kernel_body(b, i), .out_rank = op->n_out};
+  Statement s = {.name = op->name, .out = op->out, .reduce = op->reduce, .out_rank = op->n_out};
+  s.body = in_kernel_dims(b, i, op->body);
+  if (op->reduce == REDUCE_ARGMAX) s.place = in_kernel_dims(b, i, expr_index(b->l->arena, op_reduced_position(op)));
   for (int d = 0; d < op->n_out; d++) s.out_dim[d] = b->dim_of[b->g->class_of[b->group->ops.at[i]][d]];
   s.store = needed_outside(b, op->out);
   return s;

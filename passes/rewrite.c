@@ -73,3 +73,13 @@ void op_drop_unit_dims(Graph *graph, Op *op) {
 void dims_of_tensor(const Tensor *tensor, Dim *dims) {
   for (int d = 0; d < tensor->rank; d++) dims[d] = (Dim){tensor->dim[d], tensor->extent[d]};
 }
+
+Index op_reduced_position(const Op *op) {
+  Index position = index_const(0);
+  int64_t stride = 1;
+  for (int d = op->n_dims - 1; d >= op->n_out; d--) {
+    position = index_add(position, index_scale(index_dim(d), stride));
+    stride *= op->dims[d].extent;
+  }
+  return position;
+}

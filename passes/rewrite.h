@@ -16,6 +16,8 @@ bool access_in_range(const Graph *graph, const Op *op, const Expr *access);
 int access_full_dim(const Graph *graph, const Op *op, const Expr *access, int i);
 // A dimension of extent 1 always has index 0: drops its coefficients everywhere, and drops it where it is reduced.
 void op_drop_unit_dims(Graph *graph, Op *op);
+// The row-major position in the reduced dimensions, as an index.
+Index op_reduced_position(const Op *op);
 // The dims of a tensor as iteration dimensions.
 void dims_of_tensor(const Tensor *tensor, Dim *dims);
 

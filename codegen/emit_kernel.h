@@ -1,0 +1,21 @@
+// Generated kernels: their text and their calls.
+#ifndef PARCC_CODEGEN_EMIT_KERNEL_H
+#define PARCC_CODEGEN_EMIT_KERNEL_H
+
+#include "../ir/program.h"
+
+// Kernels printed so far; kernels of the same shape share one text.
+typedef struct KernelBook {
+  const Program *program;
+  Names by_text;  // generic text -> position in names
+  VEC(const char *) names;
+  Names taken;
+  Text *out;      // where definitions go
+} KernelBook;
+
+// Prints the kernel's definition unless an equal one stands already; returns its C name.
+const char *emit_kernel(KernelBook *book, const Step *step);
+// One line that launches it. loop: the variable of the loop around, or NULL.
+void emit_launch(const Program *program, const char *name, const Kernel *kernel, const char *loop, int indent, Text *out);
+
+#endif

@@ -1,0 +1,84 @@
+#include "names.h"
+
+#include <ctype.h>
+#include <math.h>
+
+// Words that an emitted identifier may not be: keywords of C and C++, types and functions that emitted programs use.
+static const char *const reserved[] = {
+    "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "continue",
+    "default", "delete", "do", "double", "dim3", "else", "enum", "exp", "explicit", "export", "extern", "false", "float",
+    "for", "friend", "goto", "if", "inline", "int", "long", "main", "mutable", "namespace", "new", "not", "operator", "or",
+    "private", "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
+    "switch", "template", "this", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned",
+    "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "t", "parcc", "one", "zero", "event", "lr", "seed",
+    "step", "steps", "lanes", "l", "i", "count", "linux", "unix", "log", "pow", "sqrt", "sin", "cos", "tanh", "erf",
+    "floor", "fabs", "argc", "argv", "model", "inputs", "stored", "scalars", "arena", "y0", "y1", "yn", "j0", "j1", "jn",
+    "gamma", "init", "forward", "backward", "report", "update", "evaluate", "threadIdx", "blockIdx", "blockDim", "gridDim",
+};
+
+const char *name_identifier(Arena *arena, const char *name) {
+  char *id = arena_printf(arena, "%s%s", isdigit((unsigned char)name[0]) || name[0] == '\0' ? "_" : "", name);
+  for (char *c = id; *c != '\0'; c++)
+    if (!isalnum((unsigned char)*c)) *c = '_';
+  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+    if (str_eq(id, reserved[i])) return arena_printf(arena, "%s_", id);
+  return id;
+}
+
+const char *name_unique(Arena *arena, Names *taken, const char *name) {
+  const char *base = name_identifier(arena, name), *id = base;
+  for (int n = 2; names_get(taken, id) >= 0; n++) id = arena_printf(arena, "%s%d", base, n);
+  names_set(taken, id, 1);
+  return id;
+}
+
+const char *name_upper(Arena *arena, const char *name) {
+  char *id = arena_strdup(arena, name);
+  for (char *c = id; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
+  return id;
+}
+
+const char *name_in_string(Arena *arena, const char *text) {
+  Text out = {.arena = arena};
+  for (; *text != '\0'; text++) {
+    const unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\' || c == '?') text_printf(&out, "\\%c", c);
+    else if (c < 32 || c > 126) text_printf(&out, "\\%03o", c);
+    else text_printf(&out, "%c", c);
+  }
+  return text_str(&out);
+}
+
+const char *name_in_comment(Arena *arena, const char *text) {
+  char *safe = arena_strdup(arena, text);
+  for (char *c = safe; *c != '\0'; c++)
+    if ((unsigned char)*c < 32 || (unsigned char)*c > 126 || *c == '\\' || *c == '?') *c = '_';
+  return safe;
+}
+
+const char *name_number(Arena *arena, double value, ScalarType type, bool f64) {
+  if (type != TYPE_REAL) return arena_printf(arena, "%.0f", value);
+  if (isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
+  if (isnan(value)) return "NAN";
+  char *text = NULL;
+  for (int digits = 1; digits <= 17; digits++) { // the shortest text that reads back as the same number
+    text = arena_printf(arena, "%.*g", digits, value);
+    double back;
+    sscanf(text, "%lf", &back);
+    if (f64 ? back == value : (float)back == (float)value) break;
+  }
+  const bool has_point = strpbrk(text, ".e") != NULL;
+  return arena_printf(arena, "%s%s%s", text, has_point ? "" : ".", f64 ? (has_point ? "" : "0") : has_point ? "f" : "0f");
+}
+
+const char *name_extent(const Program *p, Extent e) {
+  if (e.block < 0) return arena_printf(p->arena, "%lld", (long long)e.fixed);
+  const char *block = name_identifier(p->arena, p->blocks.at[e.block].name);
+  if (e.fixed == 1) return arena_printf(p->arena, "%s.len", block);
+  return arena_printf(p->arena, "%lld * %s.len", (long long)e.fixed, block);
+}
+
+const char *name_type(const Program *p, ScalarType type) {
+  if (type != TYPE_REAL) return "int";
+  return p->model->f64 ? "double" : "float";
+}
