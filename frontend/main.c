@@ -19,7 +19,7 @@ enum { STAGE_PARSE, STAGE_ELABORATE, FIRST_PASS }; // stages before the pipeline
 typedef struct Driver {
   Arena *arena;
   Options options;
-  const Stage *stages;
+  const DriverStage *stages;
   int n_stages;
   double started; // of the stage at hand, in milliseconds
 } Driver;
@@ -31,12 +31,12 @@ static double now_ms(void) {
 }
 
 // The pipeline with the frontend's two stages before it.
-static const Stage *list_stages(Arena *arena, int *n) {
+static const DriverStage *list_stages(Arena *arena, int *n) {
   *n = FIRST_PASS + pipeline_len;
-  Stage *stages = NEW_ARRAY(arena, Stage, *n);
-  stages[STAGE_PARSE] = (Stage){"parse", "the syntax tree of the model file"};
-  stages[STAGE_ELABORATE] = (Stage){"elaborate", "the model's graphs: initialisation, training, evaluation"};
-  for (int i = 0; i < pipeline_len; i++) stages[FIRST_PASS + i] = (Stage){pipeline[i].name, pipeline[i].summary};
+  DriverStage *stages = NEW_ARRAY(arena, DriverStage, *n);
+  stages[STAGE_PARSE] = (DriverStage){"parse", "the syntax tree of the model file"};
+  stages[STAGE_ELABORATE] = (DriverStage){"elaborate", "the model's graphs: initialisation, training, evaluation"};
+  for (int i = 0; i < pipeline_len; i++) stages[FIRST_PASS + i] = (DriverStage){pipeline[i].name, pipeline[i].summary};
   return stages;
 }
 

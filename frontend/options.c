@@ -11,7 +11,7 @@ enum { MAX_RANKS = 65536 };
 typedef struct Parser {
   Arena *arena;
   Options *options;
-  const Stage *stages;
+  const DriverStage *stages;
   int n_stages;
 } Parser;
 
@@ -244,7 +244,7 @@ static int check_together(const Options *options) {
   return -1;
 }
 
-int options_parse(Arena *arena, int argc, char **argv, const Stage *stages, int n_stages, Options *options) {
+int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options) {
   *options = (Options){.ranks = 1};
   Parser p = {arena, options, stages, n_stages};
   bool only_names = false; // after "--"

@@ -25,12 +25,12 @@ typedef struct Options {
 } Options;
 
 // A stage of the compilation that can be dumped and stopped after.
-typedef struct Stage {
+typedef struct DriverStage {
   const char *name, *summary;
-} Stage;
+} DriverStage;
 
 // Reads the command line. Returns -1 to go on, else the exit code of the process: --help and --version have been printed,
 // or what was wrong has been said. `stages` are the names --dump-after and --stop-after know.
-int options_parse(Arena *arena, int argc, char **argv, const Stage *stages, int n_stages, Options *options);
+int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options);
 
 #endif
