@@ -159,6 +159,7 @@ typedef struct Program {
   VEC(int) stored;         // parameters and states, in order of creation
   int gradient_norm;
   int n_events;
+  int starts[PROCEDURES]; // position, in the program's order of steps, at which a procedure starts (for lifetimes)
   int64_t arena_bytes, lower_bound; // planned peak; largest sum of live buffers
 } Program;
 

@@ -46,7 +46,7 @@ static void compute_lifetimes(Planner *pl) {
   for (int t = 0; t < p->tensors.len; t++) p->tensors.at[t].steps = 0;
   pl->position = 0;
   for (int k = 0; k < PROCEDURES; k++) {
-    pl->position++;
+    p->starts[k] = ++pl->position;
     for (int i = 0; i < p->inputs.len; i++) {
       if (k == PROC_FORWARD) touch_if(pl, p->inputs.at[i].train);
       if (k == PROC_EVALUATE) touch_if(pl, p->inputs.at[i].eval);

@@ -31,6 +31,7 @@
 #endif
 
 #include "random.h"
+#include "scalar.h"
 
 #ifdef __cplusplus
 extern "C" {

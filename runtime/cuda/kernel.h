@@ -44,6 +44,13 @@ enum { PARCC_THREADS = 256, PARCC_WARP = 32, PARCC_MAX_BLOCKS = 65535 };
 // A thread owns one column.
 enum { LANES = 1 };
 #define GRID_LANES(c0, lanes, n) FLAT(c0, n) PARCC_LET(lanes, LANES)
+#define PARCC_FIRST ((long)blockIdx.x * blockDim.x + threadIdx.x)
+#define PARCC_THREADS_ALL ((long)gridDim.x * blockDim.x)
+#define GRID2_LANES(i, ni, c0, lanes, n) PARCC_STRIDE2(i, ni, c0, n, PARCC_FIRST, PARCC_THREADS_ALL) PARCC_LET(lanes, LANES)
+#define GRID3_LANES(i, ni, j, nj, c0, lanes, n)                                                                        \
+  PARCC_STRIDE3(i, ni, j, nj, c0, n, PARCC_FIRST, PARCC_THREADS_ALL) PARCC_LET(lanes, LANES)
+#define GRID4_LANES(i, ni, j, nj, k, nk, c0, lanes, n)                                                                 \
+  PARCC_STRIDE4(i, ni, j, nj, k, nk, c0, n, PARCC_FIRST, PARCC_THREADS_ALL) PARCC_LET(lanes, LANES)
 #define LANE(l, lanes) for (long l = 0; l < (lanes); l++)
 
 // ---- reductions over a block ---------------------------------------------------------------------------------------
@@ -51,6 +58,8 @@ enum { LANES = 1 };
 // not depend on timing.
 
 #define BLOCK_SYNC() __syncthreads()
+// The statement that follows is executed by one thread of the block.
+#define ONCE if (threadIdx.x == 0)
 
 struct ParccSum {
   template <class T> static __device__ T join(T a, T b) { return a + b; }

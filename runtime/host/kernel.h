@@ -32,6 +32,9 @@ enum { LANES = 64 };
 #define GRID_LANES(c0, lanes, n)                                                                                       \
   for (long c0 = 0, lanes, c0##_end_ = (n);                                                                            \
        c0 < c0##_end_ && (lanes = c0##_end_ - c0 < LANES ? c0##_end_ - c0 : LANES, 1); c0 += LANES)
+#define GRID2_LANES(i, ni, c0, lanes, n) GRID(i, ni) GRID_LANES(c0, lanes, n)
+#define GRID3_LANES(i, ni, j, nj, c0, lanes, n) GRID2(i, ni, j, nj) GRID_LANES(c0, lanes, n)
+#define GRID4_LANES(i, ni, j, nj, k, nk, c0, lanes, n) GRID3(i, ni, j, nj, k, nk) GRID_LANES(c0, lanes, n)
 #define LANE(l, lanes) for (long l = 0; l < (lanes); l++)
 
 // ---- reductions over a block ---------------------------------------------------------------------------------------
@@ -42,6 +45,8 @@ enum { LANES = 64 };
 #define BLOCK_MIN(v) (v)
 #define BLOCK_ARGMAX(v, i) ((void)(v), (void)(i))
 #define BLOCK_SYNC() ((void)0)
+// The statement that follows is executed by one thread of the block.
+#define ONCE
 
 // A real as an integer of the same order, and back. Compilers vectorise the maximum of integers, but not that of reals
 // unless they may assume that there are no NaNs. A NaN with its sign bit clear compares above infinity.

@@ -1,0 +1,65 @@
+#include "stats.h"
+
+#include "contraction.h"
+
+typedef struct Stats {
+  int64_t parameters, states;    // elements
+  double multiply_adds;          // forward, per sample
+  double step_flops;             // forward, backward and update, whole batch
+  int64_t activations;           // bytes kept from forward to backward, per rank
+  int64_t peak, lower_bound;     // bytes, per rank
+} Stats;
+
+static double points(const Op *op) {
+  double n = 1;
+  for (int d = 0; d < op->n_dims; d++) n *= (double)op->dims[d].extent;
+  return n;
+}
+
+static double multiply_adds(const Graph *graph) {
+  double n = 0;
+  Contraction c;
+  for (int i = 0; i < graph->ops.len; i++)
+    if (graph->ops.at[i].phase == PHASE_FORWARD && contraction_match(graph, &graph->ops.at[i], &c)) n += points(&graph->ops.at[i]);
+  return n;
+}
+
+static Stats collect(const Compilation *c) {
+  const Program *p = c->program;
+  Stats s = {.peak = p->arena_bytes, .lower_bound = p->lower_bound};
+  for (int i = 0; i < p->stored.len; i++) {
+    const ProgTensor *t = &p->tensors.at[p->stored.at[i]];
+    int64_t elements = 1;
+    for (int d = 0; d < t->rank; d++) elements *= t->global[d];
+    *(t->role == ROLE_PARAM ? &s.parameters : &s.states) += elements;
+  }
+  s.multiply_adds = multiply_adds(c->model->eval) / (double)c->model->batch;
+  for (int i = 0; i < c->model->train->ops.len; i++) s.step_flops += op_flops(&c->model->train->ops.at[i]);
+  for (int b = 0; b < p->buffers.len; b++) {
+    const Buffer *buffer = &p->buffers.at[b];
+    const int backward = p->starts[PROC_BACKWARD];
+    if (!buffer->persistent && buffer->first >= p->starts[PROC_FORWARD] && buffer->first < backward && buffer->last > backward &&
+        buffer->last < p->starts[PROC_EVALUATE])
+      s.activations += buffer->bytes;
+  }
+  return s;
+}
+
+const char *stats_print(const Compilation *c, bool json) {
+  const Stats s = collect(c);
+  const char *format =
+      json ? "{\"model\": \"%s\", \"ranks\": %d, \"batch\": %lld, \"parameters\": %lld, \"state_elements\": %lld, "
+             "\"forward_multiply_adds_per_sample\": %.0f, \"step_flops\": %.0f, \"activation_bytes\": %lld, "
+             "\"peak_bytes\": %lld, \"peak_lower_bound_bytes\": %lld}\n"
+           : "model                               %s on %d ranks, batch %lld\n"
+             "parameters                          %lld\n"
+             "state (elements)                    %lld\n"
+             "forward multiply-adds per sample    %.0f\n"
+             "operations of a training step       %.0f\n"
+             "activations per rank (bytes)        %lld\n"
+             "peak memory per rank (bytes)        %lld\n"
+             "  largest sum of live tensors       %lld\n";
+  return arena_printf(c->arena, format, c->model->name, mesh_ranks(&c->mesh), (long long)c->model->batch,
+                      (long long)s.parameters, (long long)s.states, s.multiply_adds, s.step_flops, (long long)s.activations,
+                      (long long)s.peak, (long long)s.lower_bound);
+}
