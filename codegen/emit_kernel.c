@@ -317,6 +317,19 @@ static const char *expr_text(Emitter *e, const Expr *x) {
   return "";
 }
 
+// The expression as a statement's right-hand side: without parentheses around the whole.
+static const char *value_text(Emitter *e, const Expr *x) {
+  const char *text = expr_text(e, x);
+  const size_t len = strlen(text);
+  if (text[0] != '(') return text;
+  int depth = 0;
+  for (size_t i = 0; i < len; i++) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth == 0 && i + 1 < len) return text; // the first one closes before the end
+  }
+  return arena_strndup(e->arena, text + 1, len - 2);
+}
+
 // ---- statements --------------------------------------------------------------------------------------------------
 
 static const char *result_element(Emitter *e, const Statement *s) {
@@ -348,13 +361,18 @@ static void close(Emitter *e) {
   line(e, "}");
 }
 
+static void close_inner(Emitter *e, const Stage *stage) {
+  close(e);
+  if (is_lanes(e)) e->indent -= 2 * stage->n_inner;
+}
+
 static void set_value(Emitter *e, const Statement *s, ValueKind kind, const char *name) {
   e->value[find_tensor(e, s->out)] = (Value){kind, e->stage, name};
 }
 
 // A statement at one point: its value in a variable.
 static void emit_point(Emitter *e, const Statement *s) {
-  const char *text = expr_text(e, s->body);
+  const char *text = value_text(e, s->body);
   const char *name = fresh(e, arena_printf(e->arena, "%s_", short_name(e, find_tensor(e, s->out))), "v");
   line(e, "const %s %s = %s;", value_type(e, s), name, text);
   set_value(e, s, VALUE_POINT, name);
@@ -365,7 +383,7 @@ typedef struct Accumulator {
 } Accumulator;
 
 static void emit_accumulate(Emitter *e, const Statement *s, const Accumulator *acc) {
-  const char *text = expr_text(e, s->body), *lane = is_lanes(e) ? "[l]" : "";
+  const char *text = value_text(e, s->body), *lane = is_lanes(e) ? "[l]" : "";
   const char *real = name_type(e->p, TYPE_REAL);
   switch (s->reduce) {
   case REDUCE_SUM: line(e, "%s%s += %s;", acc->name, lane, text); return;
@@ -436,7 +454,6 @@ static void open_inner(Emitter *e, const Stage *stage) {
       line(e, "for (long %s = 0; %s < %s; %s++)", e->var[d], e->var[d], e->len[d], e->var[d]);
       e->indent += 2;
     }
-    e->indent -= 2 * stage->n_inner;
     open_lane(e);
     return;
   }
@@ -494,7 +511,7 @@ static void emit_inner_stage(Emitter *e, const Stage *stage) {
     else emit_accumulate(e, s, &acc[i]);
   }
   emit_stores(e, stage);
-  close(e);
+  close_inner(e, stage);
   for (int i = 0; i < stage->statements.len; i++)
     if (stage->statements.at[i].reduce != REDUCE_NONE) finish_accumulator(e, &stage->statements.at[i], &acc[i]);
 }
@@ -522,7 +539,7 @@ static void emit_row_stage(Emitter *e, const Stage *stage) {
   for (int i = 0; i < stage->statements.len; i++) {
     const Statement *s = &stage->statements.at[i];
     const char *name = arena_printf(e->arena, "%s[l]", array[i]);
-    line(e, "%s = %s;", name, expr_text(e, s->body));
+    line(e, "%s = %s;", name, value_text(e, s->body));
     set_value(e, s, VALUE_ROW, name);
   }
   emit_stores(e, stage);

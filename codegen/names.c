@@ -10,8 +10,7 @@ static const char *const reserved[] = {
     "for", "friend", "goto", "if", "inline", "int", "long", "main", "mutable", "namespace", "new", "not", "operator", "or",
     "private", "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
     "switch", "template", "this", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned",
-    "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "t", "parcc", "one", "zero", "event", "lr", "seed",
-    "step", "steps", "lanes", "l", "i", "count", "linux", "unix", "log", "pow", "sqrt", "sin", "cos", "tanh", "erf",
+    "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "t", "parcc", "one", "zero", "event", "lanes", "l", "i", "count", "linux", "unix", "log", "pow", "sqrt", "sin", "cos", "tanh", "erf",
     "floor", "fabs", "argc", "argv", "model", "inputs", "stored", "scalars", "arena", "y0", "y1", "yn", "j0", "j1", "jn",
     "gamma", "init", "forward", "backward", "report", "update", "evaluate", "threadIdx", "blockIdx", "blockDim", "gridDim",
 };

@@ -34,6 +34,10 @@ static void collect_facts(Fuser *f) {
   for (int i = 0; i < graph->losses.len; i++) g->leaves[graph->losses.at[i].tensor] = true;
   for (int i = 0; i < graph->metrics.len; i++) g->leaves[graph->metrics.at[i].tensor] = true;
   if (graph->gradient_norm >= 0) g->leaves[graph->gradient_norm] = true;
+  for (int t = 0; t < graph->tensors.len; t++) {
+    const Role role = graph_tensor(graph, t)->role;
+    g->leaves[t] |= role == ROLE_PARAM || role == ROLE_STATE;
+  }
 }
 
 static int producer_of(const Fuser *f, int tensor) { return graph_tensor(f->graph, tensor)->producer; }

@@ -12,6 +12,7 @@
 #include "passes.h"
 
 enum { ALIGN = 256 };
+enum { SMALL = 4096 }; // bytes not worth sharing a place and a name
 
 typedef struct Planner {
   Program *program;
@@ -100,7 +101,7 @@ static void reuse_in_step(Planner *pl, const Step *step) {
     for (int i = 0; i < k->tensors.len; i++) {
       const int in = k->tensors.at[i].tensor;
       const int from = p->tensors.at[out].buffer, to = p->tensors.at[in].buffer;
-      if (i == o || from == to || !dies_here(p, in, pl->position)) continue;
+      if (i == o || from == to || p->buffers.at[from].bytes < SMALL || !dies_here(p, in, pl->position)) continue;
       if (p->buffers.at[from].bytes != p->buffers.at[to].bytes || p->buffers.at[to].first == pl->position) continue;
       if (!inplace_in_kernel(p, k, in, out)) continue;
       take_place(p, in, out);
