@@ -3,7 +3,7 @@
 #include "../ir/print.h"
 #include "names.h"
 
-enum { MAX_GRID = 4, SMALL_EXTENT = 16 };
+enum { MAX_GRID = 4, SMALL_EXTENT = 16, MAX_POINTERS = 256 };
 
 typedef enum ValueKind { VALUE_NONE, VALUE_POINT, VALUE_ROW } ValueKind;
 
@@ -28,6 +28,7 @@ typedef struct Emitter {
   const char **pointer;            // by kernel tensor; those that share a buffer share a name
   const char *(*extent)[IR_MAX_RANK]; // by kernel tensor: names of extents, made when first needed
   Value *value;                    // by kernel tensor
+  bool *pointer_used;              // by kernel tensor: the text reads or writes memory through it
   VEC(Param) params;
   int stage;
   int indent;
@@ -118,6 +119,7 @@ static void name_pointers(Emitter *e) {
   e->pointer = NEW_ARRAY(e->arena, const char *, e->k->tensors.len);
   e->extent = arena_alloc(e->arena, sizeof *e->extent * (size_t)e->k->tensors.len);
   e->value = NEW_ARRAY(e->arena, Value, e->k->tensors.len);
+  e->pointer_used = NEW_ARRAY(e->arena, bool, e->k->tensors.len);
   for (int t = 0; t < e->k->tensors.len; t++) {
     for (int u = 0; u < t; u++)
       if (tensor_at(e, u)->buffer == tensor_at(e, t)->buffer) e->pointer[t] = e->pointer[u];
@@ -235,6 +237,7 @@ static const char *read_tensor(Emitter *e, const Expr *access) {
     if (above) GUARD("%s < %s", position[i], extent_name(e, t, i, index));
   }
 #undef GUARD
+  e->pointer_used[t] = true;
   const char *element = arena_printf(e->arena, "%s[%s]", e->pointer[t], offset_text(e, t, rank, access->access.index, position));
   if (guard.len == 0) return element;
   return arena_printf(e->arena, "(%s ? %s : %s)", text_str(&guard), element,
@@ -334,6 +337,7 @@ static const char *value_text(Emitter *e, const Expr *x) {
 
 static const char *result_element(Emitter *e, const Statement *s) {
   const int t = find_tensor(e, s->out);
+  e->pointer_used[t] = true;
   Index index[IR_MAX_RANK];
   const char *position[IR_MAX_RANK];
   for (int i = 0; i < s->out_rank; i++) {
@@ -585,50 +589,32 @@ static void emit_body(Emitter *e) {
   close(e);
 }
 
-typedef struct TensorUse {
-  bool read, written;
-} TensorUse;
-
-static TensorUse tensor_use(const Emitter *e, int t) {
-  TensorUse use = {true, false};
-  bool made = false;
+static bool is_written(const Emitter *e, int t) {
   for (int s = 0; s < e->k->stages.len; s++)
     for (int i = 0; i < e->k->stages.at[s].statements.len; i++) {
       const Statement *statement = &e->k->stages.at[s].statements.at[i];
-      if (statement->out != e->k->tensors.at[t].tensor) continue;
-      made = true;
-      use.written |= statement->store;
+      if (statement->out == e->k->tensors.at[t].tensor && statement->store) return true;
     }
-  if (made && !use.written) use.read = false;
-  return use;
+  return false;
 }
 
-// Pointers first (results, then operands), each buffer once; then numbers.
 typedef struct PointerParam {
   int tensor; // of the kernel
   bool written;
 } PointerParam;
 
+// Results first, then operands, each buffer once; only those that the text uses.
 static int pointer_params(const Emitter *e, PointerParam *params) {
   int n = 0;
+  if (e->k->tensors.len > MAX_POINTERS) fatal("codegen: kernel %s has too many tensors", e->k->name);
   for (int written = 1; written >= 0; written--)
     for (int t = 0; t < e->k->tensors.len; t++) {
-      const TensorUse use = tensor_use(e, t);
-      if ((!use.read && !use.written) || use.written != (written == 1)) continue;
+      if (!e->pointer_used[t] || is_written(e, t) != (written == 1)) continue;
       bool known = false;
-      for (int i = 0; i < n; i++) known |= str_eq(e->pointer[params[i].tensor], e->pointer[t]);
+      for (int i = 0; i < n; i++) known |= e->pointer[params[i].tensor] == e->pointer[t];
       if (!known) params[n++] = (PointerParam){t, written == 1};
     }
   return n;
-}
-
-static bool uses_pointer(const Emitter *e, const char *name) {
-  const size_t len = strlen(name);
-  for (const char *at = text_str(e->body); (at = strstr(at, name)) != NULL; at += len) {
-    const bool starts = at == e->body->at || !(at[-1] == '_' || (at[-1] >= '0' && at[-1] <= '9') || (at[-1] | 32) >= 'a');
-    if (starts && at[len] == '[') return true;
-  }
-  return false;
 }
 
 static void prepare(Emitter *e, const Program *p, const Kernel *k, bool generic, Text *body) {
@@ -640,13 +626,11 @@ static void prepare(Emitter *e, const Program *p, const Kernel *k, bool generic,
 }
 
 static void print_signature(Emitter *e, const char *name, Text *out) {
-  PointerParam pointers[256];
-  if (e->k->tensors.len > 256) fatal("codegen: kernel %s has too many tensors", e->k->name);
+  PointerParam pointers[MAX_POINTERS];
   const int n = pointer_params(e, pointers);
   text_printf(out, "__global__ void %s(", name);
   bool any = false;
   for (int i = 0; i < n; i++) {
-    if (!uses_pointer(e, e->pointer[pointers[i].tensor])) continue;
     text_printf(out, "%s%s%s *__restrict__ %s", any ? ", " : "", pointers[i].written ? "" : "const ",
                 name_type(e->p, tensor_at(e, pointers[i].tensor)->type), e->pointer[pointers[i].tensor]);
     any = true;
@@ -665,47 +649,45 @@ static void print_comment(const Step *step, Text *out) {
   text_printf(out, "\n");
 }
 
-const char *emit_kernel(KernelBook *book, const Step *step) {
-  const Program *p = book->program;
-  Arena *arena = p->arena;
-  Text generic_body = {.arena = arena}, body = {.arena = arena}, key = {.arena = arena};
-  Emitter e;
-  prepare(&e, p, &step->kernel, true, &generic_body);
-  print_signature(&e, "", &key);
+// Prints the kernel's definition unless an equal one stands already; its C name. `generic`: the prepared emitter.
+static const char *define_kernel(KernelBook *book, const Step *step, Emitter *generic) {
+  Arena *arena = book->program->arena;
+  Text key = {.arena = arena};
+  print_signature(generic, "", &key);
   const int known = names_get(&book->by_text, text_str(&key));
   if (known >= 0) return book->names.at[known];
   const char *name = name_unique(arena, &book->taken, arena_printf(arena, "k_%s", step->kernel.name));
   names_set(&book->by_text, text_str(&key), book->names.len);
   vec_push(arena, &book->names, name);
-  prepare(&e, p, &step->kernel, false, &body);
+  Text body = {.arena = arena};
+  Emitter e;
+  prepare(&e, book->program, &step->kernel, false, &body);
   print_comment(step, book->out);
   print_signature(&e, name, book->out);
   return name;
 }
 
-static const char *rows_text(const Program *p, const Kernel *k, bool lanes) {
-  Extent rows = extent_fixed(1);
+// The number of blocks, threads or columns to launch.
+static const char *work_text(const Program *p, const Kernel *k) {
+  Extent work = extent_fixed(1);
   const int n = k->kind == KERNEL_FLAT ? k->n_dims : k->n_grid;
-  const int first = n > MAX_GRID ? n - MAX_GRID : 0;
-  (void)lanes;
-  for (int d = first; d < n; d++) {
-    if (rows.block >= 0 && k->dims[d].extent.block >= 0) fatal("codegen: two split dimensions in one grid");
-    rows = extent_mul(rows, k->dims[d].extent);
-  }
-  return name_extent(p, rows);
+  for (int d = n > MAX_GRID ? n - MAX_GRID : 0; d < n; d++) work = extent_mul(work, k->dims[d].extent);
+  return name_extent(p, work);
 }
 
-void emit_launch(const Program *p, const char *name, const Kernel *k, const char *loop, int indent, Text *out) {
+void emit_launch(KernelBook *book, const Step *step, const char *loop, int indent, Text *out) {
   static const char *const macro[] = {"LAUNCH_FLAT", "LAUNCH_ROWS", "LAUNCH_LANES"};
+  const Program *p = book->program;
+  const Kernel *k = &step->kernel;
   Text body = {.arena = p->arena};
   Emitter e;
   prepare(&e, p, k, true, &body);
-  text_printf(out, "%*s%s(%s, %s", indent, "", macro[k->kind], name, rows_text(p, k, false));
-  PointerParam pointers[256];
+  const char *name = define_kernel(book, step, &e);
+  text_printf(out, "%*s%s(%s, %s", indent, "", macro[k->kind], name, work_text(p, k));
+  PointerParam pointers[MAX_POINTERS];
   const int n = pointer_params(&e, pointers);
   for (int i = 0; i < n; i++) {
     const int t = pointers[i].tensor;
-    if (!uses_pointer(&e, e.pointer[t])) continue;
     text_printf(out, ", t.%s", tensor_at(&e, t)->c_name);
     const Extent stride = k->tensors.at[t].loop_stride;
     if (loop != NULL && stride.fixed != 0) text_printf(out, " + %s * %s", loop, name_extent(p, stride));

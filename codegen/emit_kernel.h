@@ -13,9 +13,8 @@ typedef struct KernelBook {
   Text *out;      // where definitions go
 } KernelBook;
 
-// Prints the kernel's definition unless an equal one stands already; returns its C name.
-const char *emit_kernel(KernelBook *book, const Step *step);
-// One line that launches it. loop: the variable of the loop around, or NULL.
-void emit_launch(const Program *program, const char *name, const Kernel *kernel, const char *loop, int indent, Text *out);
+// One line that launches the kernel of the step, whose definition is printed unless an equal one stands already.
+// loop: the variable of the loop around, or NULL.
+void emit_launch(KernelBook *book, const Step *step, const char *loop, int indent, Text *out);
 
 #endif

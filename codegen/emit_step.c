@@ -104,7 +104,7 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
   const Program *p = book->program;
   const char *pad = arena_printf(p->arena, "%*s", indent, "");
   switch (step->kind) {
-  case STEP_KERNEL: emit_launch(p, emit_kernel(book, step), &step->kernel, loop, indent, out); return;
+  case STEP_KERNEL: emit_launch(book, step, loop, indent, out); return;
   case STEP_GEMM: emit_gemm(p, &step->gemm, loop, indent, out); return;
   case STEP_LOOP:
     text_printf(out, "%sfor (long %s = 0; %s < %s; %s++) {\n", pad, step->loop.var, step->loop.var,

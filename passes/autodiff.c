@@ -225,6 +225,17 @@ static void choose_solved(const Op *op, const Expr *access, bool outputs_first, 
   }
 }
 
+// Adds a dimension under a name of its own.
+static void add_dim(Arena *arena, Op *op, Dim dim) {
+  const char *name = dim.name;
+  for (int d = 0, n = 2; d < op->n_dims; d++)
+    if (str_eq(op->dims[d].name, dim.name)) {
+      dim.name = arena_printf(arena, "%s%d", name, n++);
+      d = -1;
+    }
+  op->dims[op->n_dims++] = dim;
+}
+
 // x.grad[x0, ...] = sum(unsolved dims) bar, with every solved dimension replaced by its solution.
 static int gather(Derivation *d, const Op *op, const Expr *access, const Expr *bar, const int *solved) {
   Graph *graph = d->ad->graph;
@@ -245,7 +256,7 @@ static int gather(Derivation *d, const Op *op, const Expr *access, const Expr *b
       }
     }
     by[k] = index_dim(grad.n_dims);
-    grad.dims[grad.n_dims++] = op->dims[k];
+    add_dim(graph->arena, &grad, op->dims[k]);
   }
   for (int i = 0; i < x.rank; i++) {
     int k = 0;

@@ -64,36 +64,34 @@ bool inplace_in_kernel(const Program *program, const Kernel *k, int in, int out)
   return p.same;
 }
 
-typedef struct Uses {
-  const Program *program;
-  int state, value;
-  bool reads_state, writes_value;
-} Uses;
-
 static void note_use(void *ctx, int tensor, bool written) {
-  Uses *u = ctx;
-  u->reads_state |= u->program->tensors.at[tensor].buffer == u->program->tensors.at[u->state].buffer;
-  u->writes_value |= tensor == u->value && written;
+  StoreFacts *f = ctx;
+  f->last_use[f->program->tensors.at[tensor].buffer] = f->step;
+  if (written) f->writer[tensor] = f->step;
 }
 
-bool inplace_store(Program *program, int state, int value) {
-  ProgTensor *new_value = &program->tensors.at[value], *old = &program->tensors.at[state];
-  for (int t = 0; t < program->tensors.len; t++) // a view, or a value that another state took
-    if (t != value && program->tensors.at[t].buffer == new_value->buffer) return false;
-  if (program->buffers.at[new_value->buffer].persistent) return false;
-  bool written = false;
+StoreFacts inplace_store_facts(Program *program) {
+  StoreFacts f = {.program = program};
+  f.last_use = NEW_ARRAY(program->arena, const Step *, program->buffers.len);
+  f.writer = NEW_ARRAY(program->arena, const Step *, program->tensors.len);
+  f.sharers = NEW_ARRAY(program->arena, int, program->buffers.len);
+  for (int t = 0; t < program->tensors.len; t++)
+    if (program->tensors.at[t].buffer >= 0) f.sharers[program->tensors.at[t].buffer]++;
   for (int k = PROC_FORWARD; k <= PROC_UPDATE; k++)
     for (int i = 0; i < program->procedure[k].steps.len; i++) {
-      const Step *step = program->procedure[k].steps.at[i];
-      Uses u = {program, state, value, false, false};
-      step_visit_tensors(step, note_use, &u);
-      if (written && u.reads_state) return false;
-      if (!u.writes_value) continue;
-      if (u.reads_state && (step->kind != STEP_KERNEL || !inplace_in_kernel(program, &step->kernel, state, value)))
-        return false;
-      written = true;
+      f.step = program->procedure[k].steps.at[i];
+      step_visit_tensors(f.step, note_use, &f);
     }
-  if (!written) return false;
+  return f;
+}
+
+bool inplace_store(StoreFacts *f, int state, int value) {
+  Program *program = f->program;
+  ProgTensor *new_value = &program->tensors.at[value], *old = &program->tensors.at[state];
+  if (f->sharers[new_value->buffer] > 1 || program->buffers.at[new_value->buffer].persistent) return false;
+  const Step *writer = f->writer[value], *last_use = f->last_use[old->buffer];
+  if (writer == NULL || last_use != writer) return false;
+  if (writer->kind != STEP_KERNEL || !inplace_in_kernel(program, &writer->kernel, state, value)) return false;
   program->buffers.at[new_value->buffer].bytes = 0;
   new_value->buffer = old->buffer;
   return true;

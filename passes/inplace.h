@@ -7,7 +7,16 @@
 // True if the kernel may write `out` over `in`: every element of `in` is read only by the point that writes the same
 // element of `out`, no later than it is written.
 bool inplace_in_kernel(const Program *program, const Kernel *kernel, int in, int out);
-// Gives `value` the buffer of the stored tensor `state` if no step reads the old value once the new one is written.
-bool inplace_store(Program *program, int state, int value);
+typedef struct StoreFacts { // what the choice needs to know about the steps of a training step
+  Program *program;
+  const Step **last_use; // by buffer
+  const Step **writer;   // by tensor
+  int *sharers;          // by buffer: tensors that lie in it
+  const Step *step;      // at hand
+} StoreFacts;
+StoreFacts inplace_store_facts(Program *program);
+// Gives `value` the buffer of the stored tensor `state` where the step that makes it is the last one to use the old value
+// and may write over it.
+bool inplace_store(StoreFacts *facts, int state, int value);
 
 #endif

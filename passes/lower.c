@@ -313,9 +313,10 @@ static void lower_graph(Lowering *l, const Graph *graph) {
 // New values of parameters and states: in place where nobody reads the old value any more, copied where somebody does.
 static void lower_stores(Lowering *l) {
   const Graph *graph = l->graph;
+  StoreFacts facts = inplace_store_facts(l->program);
   for (int i = 0; i < graph->stores.len; i++) {
     const int state = l->tensor_of[graph->stores.at[i].state], value = l->tensor_of[graph->stores.at[i].value];
-    if (inplace_store(l->program, state, value)) continue;
+    if (inplace_store(&facts, state, value)) continue;
     Op op = {.layer = "", .name = "store", .loc = graph_tensor(graph, graph->stores.at[i].state)->loc};
     Step *copy = new_step(l, STEP_COPY, &op);
     copy->copy.dst = state;

@@ -33,7 +33,7 @@ static Stats collect(const Compilation *c) {
     for (int d = 0; d < t->rank; d++) elements *= t->global[d];
     *(t->role == ROLE_PARAM ? &s.parameters : &s.states) += elements;
   }
-  s.multiply_adds = multiply_adds(c->model->eval) / (double)c->model->batch;
+  s.multiply_adds = multiply_adds(c->model->train) / (double)c->model->batch;
   for (int i = 0; i < c->model->train->ops.len; i++) s.step_flops += op_flops(&c->model->train->ops.at[i]);
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
