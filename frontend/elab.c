@@ -132,7 +132,7 @@ Model *elab_model(Arena *arena, const AstFile *prelude, const AstFile *file, con
   e->options = options;
   e->model = new_model(arena, file, options);
   e->graph = e->model->train;
-  e->file_defs.arena = e->prelude_defs.arena = e->streams.arena = arena;
+  e->file_defs.arena = e->prelude_defs.arena = e->streams.arena = e->scalar_fns.arena = arena;
   add_defs(e, prelude, true);
   add_defs(e, file, false);
   const AstDef *model = find_one(e, AST_MODEL), *train = find_one(e, AST_TRAIN);

@@ -80,8 +80,10 @@ typedef struct DimVar {
   const char *name;
   bool pack;
   int n;
-  Dim *dim;         // [n]
-  const char *from; // what bound it, in words: "argument 'x' [8, 3]"
+  Dim *dim;            // [n]
+  const char *what;    // what bound it: "argument", ...; NULL: the definition itself
+  const AstDecl *decl; // and which one,
+  int tensor;          // with which tensor
   Loc loc;
 } DimVar;
 
@@ -165,7 +167,8 @@ typedef struct Elab {
   VEC(int) counts;
   Names instances;
   VEC(Loc) instance_locs;
-  Names streams; // random numbers: text position and visit -> stream
+  Names scalar_fns; // by name
+  Names streams;    // random numbers: text position and visit -> stream
   Names visits;
   VEC(int) visit_counts;
   int n_streams;
@@ -219,8 +222,9 @@ const Expr *value_expr(Elab *e, Value v);                         // of a scalar
 Value value_binary(Elab *e, Loc loc, AstOp op, Value a, Value b); // no tensors
 Value value_unary(Elab *e, Loc loc, AstOp op, Value a);
 Value value_call(Elab *e, Loc loc, Fn fn, const Value *args); // scalars only
-// A whole number (also 3.0) of at least `least`; reports anything else, speaking of it as `what`. Errors give false.
-bool value_whole(Elab *e, Loc loc, Value v, const char *what, int64_t least, int64_t *out);
+// A whole number (also 3.0) of at least `least`; reports anything else, speaking of it as `what` (and 'name', if that is
+// not NULL). Errors give false.
+bool value_whole(Elab *e, Loc loc, Value v, const char *what, const char *name, int64_t least, int64_t *out);
 
 // ---- expressions outside of index statements (elab_expr.c, elab_tensor.c)
 
@@ -228,7 +232,7 @@ Value elab_expr(Elab *e, const AstExpr *expr);
 bool elab_condition(Elab *e, const AstExpr *expr, bool *out);
 int fn_of_op(AstOp op); // the scalar function of an operator, or -1 (floor division, modulo)
 const char *op_symbol(AstOp op);
-int elab_scalar_fn(const char *name); // the scalar function that may be called by this name, or -1
+int elab_scalar_fn(Elab *e, const char *name); // the scalar function that may be called by this name, or -1
 // Element-wise operators, with broadcasting. At least one argument is a tensor.
 Value tensor_binary(Elab *e, Loc loc, AstOp op, Value a, Value b);
 Value tensor_unary(Elab *e, Loc loc, AstOp op, Value a);
@@ -349,7 +353,11 @@ bool elab_can_add_op(Elab *e, Loc loc);
 // Checks that dims make a tensor: number of elements, rank. Reports.
 bool elab_check_dims(Elab *e, Loc loc, const Dim *dims, int n, const char *what);
 void dims_make_unique(Elab *e, Dim *dims, int n);
-const char *elab_op_name(Elab *e, const char *otherwise); // what operators made here are called
+const char *elab_path(Elab *e, const char *path, const char *name); // PATH.NAME, or NAME where the path is empty
+// What operators made here are called: in an op like it, elsewhere like what they do (`otherwise`). To index statements
+// a layer gives its name too.
+const char *elab_op_name(Elab *e, const char *otherwise);
+const char *elab_stmt_name(Elab *e, const char *otherwise);
 const char *elab_tensor_name(Elab *e, const char *target);
 
 // ---- statements (elab_stmt.c, elab_decl.c)

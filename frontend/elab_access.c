@@ -51,7 +51,7 @@ static bool position_index(Stmt *s, const AstExpr *arg, int tensor, int d, Index
     return false;
   }
   if (term.known) {
-    if (!value_whole(e, arg->loc, term.value, "an index", -((int64_t)1 << 40), &at)) return false;
+    if (!value_whole(e, arg->loc, term.value, "an index", NULL, -((int64_t)1 << 40), &at)) return false;
     if (at < 0 || at >= t->extent[d])
       diag_warning(arg->loc, "index %lld is outside of dimension '%s' of the tensor %s: the access reads %g always",
                    (long long)at, t->dim[d], shape_text(e, tensor), outside_value(s->around, t->type));
@@ -93,7 +93,7 @@ static Term list_access(Stmt *s, const AstExpr *expr, Value list) {
     elab_error(e, arg->loc, "the index of a list must be known at compile time");
     return term_failed();
   }
-  if (!value_whole(e, arg->loc, term.value, "the index of a list", -((int64_t)1 << 40), &i)) return term_failed();
+  if (!value_whole(e, arg->loc, term.value, "the index of a list", NULL, -((int64_t)1 << 40), &i)) return term_failed();
   if (i < 0 || i >= value_len(list)) {
     elab_error(e, arg->loc, "index %lld is out of range: the list has %d elements, counted from 0", (long long)i,
                value_len(list));
@@ -143,11 +143,12 @@ static Reduce reduce_of(const char *name) {
 static bool push_var(Stmt *s, const char *name, bool pack, const Dim *dims, int n, Loc loc, Binder *out) {
   *out = (Binder){name, pack, s->n_slots, n};
   for (int d = 0; d < n; d++)
-    if (!stmt_push_slot(s, dims[d].name, dims[d].extent, loc)) return false;
+    if (!stmt_push_slot(s, dims[d].name, max_i64(dims[d].extent, 1), loc)) return false;
   return true;
 }
 
-// The dims of one reduction variable: from its bound, what is in scope, or what the term reads.
+// The dims of one reduction variable: from its bound, what is in scope, or what the term reads; -1 after an error. Where
+// nothing gives the extent it is 0.
 static int var_dims(Stmt *s, const AstExpr *var, const AstExpr *term, int outer, Dim *dims) {
   Elab *e = s->e;
   const bool pack = var->kind == AST_PACK;
@@ -160,8 +161,7 @@ static int var_dims(Stmt *s, const AstExpr *var, const AstExpr *term, int outer,
       elab_error(e, var->rhs->loc, "the bound of a reduction must be known at compile time");
       return -1;
     }
-    const char *what = arena_printf(e->arena, "the extent of dimension '%s'", name);
-    if (!value_whole(e, var->rhs->loc, bound.value, what, 1, &extent)) return -1;
+    if (!value_whole(e, var->rhs->loc, bound.value, "the extent of dimension", name, 1, &extent)) return -1;
     dims[0] = (Dim){name, extent};
     return 1;
   }
@@ -183,16 +183,12 @@ static int var_dims(Stmt *s, const AstExpr *var, const AstExpr *term, int outer,
     return n < 0 ? -1 : n;
   }
   extent = stmt_infer(s, term, name);
-  if (extent == 0)
-    elab_error(e, var->loc,
-               "the extent of dimension '%s' is not known: read a tensor at plain '%s', or give it as '%s < extent'",
-               name, name, name);
   dims[0] = (Dim){name, extent};
-  return extent <= 0 ? -1 : 1;
+  return extent < 0 ? -1 : 1;
 }
 
 // Pushes the variables of a reduction. While extents are looked for, unknown packs count as unknown.
-static bool push_vars(Stmt *s, const AstExpr *reduce) {
+static bool push_vars(Stmt *s, const AstExpr *reduce, unsigned *unknown) {
   Elab *e = s->e;
   const int outer = s->binders.len, n = reduce->args.len;
   bool sound = true;
@@ -213,6 +209,7 @@ static bool push_vars(Stmt *s, const AstExpr *reduce) {
     const Binder *binder = &s->binders.at[outer + i];
     Dim dims[IR_MAX_DIMS];
     const int len = var_dims(s, var, reduce->rhs, outer, dims);
+    if (len == 1 && dims[0].extent == 0) *unknown |= 1u << (i & 31);
     sound = len >= 0 && push_var(s, binder->name, binder->pack, dims, len, var->loc, &bound[i]);
     if (sound && binder->pack) s->binders.at[outer + i].n = len;
   }
@@ -246,13 +243,24 @@ static const Expr *truth_as_number(Arena *arena, const Expr *e) {
   return e->type != TYPE_BOOL ? e : expr_call(arena, FN_select, e, expr_real(arena, 1), expr_real(arena, 0));
 }
 
+// Extents that nothing gives are reported after the term, whose mistakes may be the reason.
+static void report_unknown(Elab *e, const AstExpr *reduce, unsigned unknown) {
+  for (int i = 0; i < reduce->args.len && i < 32; i++) {
+    const AstExpr *var = reduce->args.at[i].value;
+    if ((unknown >> i & 1) == 0) continue;
+    elab_error(e, var->loc,
+               "the extent of dimension '%s' is not known: read a tensor at plain '%s', or give it as '%s < extent'",
+               var->text, var->text, var->text);
+  }
+}
+
 Term term_reduce(Stmt *s, const AstExpr *expr) {
   Elab *e = s->e;
   const int n_slots = s->n_slots, n_binders = s->binders.len;
   const Reduce around = s->around;
   Reduction r = {.reduce = reduce_of(expr->text), .first = n_slots, .tensor = -1};
-  Term result = term_failed();
-  if (push_vars(s, expr)) {
+  unsigned unknown = 0;
+  if (push_vars(s, expr, &unknown)) {
     r.n = s->n_slots - n_slots;
     memcpy(r.slot, s->slot, sizeof r.slot);
     s->around = r.reduce;
@@ -261,7 +269,8 @@ Term term_reduce(Stmt *s, const AstExpr *expr) {
   s->n_slots = n_slots;
   s->binders.len = n_binders;
   s->around = around;
-  if (r.body == NULL) return result;
+  if (r.body != NULL) report_unknown(e, expr, unknown);
+  if (r.body == NULL || unknown != 0) return term_failed();
   r.body = truth_as_number(e->arena, r.body);
   if (r.n == 0) return r.reduce == REDUCE_ARGMAX ? term_known(value_int(0)) : term_of(r.body, 1); // an empty pack
   FreeSlots f = {.s = s};

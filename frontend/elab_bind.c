@@ -3,17 +3,23 @@
 
 // ---- dimensions
 
+// What bound the dimension: "argument 'x' [8, 3]".
+static const char *from_text(Elab *e, const DimVar *dim) {
+  if (dim->what == NULL) return "its definition";
+  return arena_printf(e->arena, "%s '%s' %s", dim->what, dim->decl->name, shape_text(e, dim->tensor));
+}
+
 bool bind_extent(Elab *e, const char *name, int64_t extent, Loc loc) {
   const DimVar *bound = elab_find_dim(e->frame, name, false);
   if (bound == NULL) {
     Dim *dim = NEW(e->arena, Dim);
     *dim = (Dim){name, extent};
-    elab_set_dim(e, (DimVar){.name = name, .n = 1, .dim = dim, .from = "its definition", .loc = loc});
+    elab_set_dim(e, (DimVar){.name = name, .n = 1, .dim = dim, .loc = loc});
     return true;
   }
   if (bound->dim[0].extent == extent) return true;
   elab_error(e, loc, "dimension '%s' is given as %lld here, but is %lld in %s", name, (long long)extent,
-             (long long)bound->dim[0].extent, bound->from);
+             (long long)bound->dim[0].extent, from_text(e, bound));
   if (bound->loc.line > 0) diag_note(bound->loc, "'%s' is bound here", name);
   return false;
 }
@@ -47,13 +53,31 @@ typedef struct Match { // of the dims of a declaration with those of a tensor
     else elab_error_at_call((m)->e, (m)->loc, __VA_ARGS__);                                                            \
   } while (0)
 
+// A result is shown where it is declared: that is no second place.
+static void note_decl(const Match *m) {
+  if (!str_eq(m->what, "result")) diag_note(m->decl->loc, "'%s' is declared here", m->decl->name);
+}
+
 static const char *owner(const Match *m) { return m->e->frame->def->ast->name; }
+
+// ", where i.. is [8, 3] in argument 'x' [8, 3]": the packs of the declaration that are bound already.
+static const char *bound_packs(const Match *m) {
+  Text text = {.arena = m->e->arena};
+  for (int i = 0; i < m->decl->dims.len; i++) {
+    const AstDim *dim = &m->decl->dims.at[i];
+    const DimVar *bound = dim->pack ? elab_find_dim(m->e->frame, dim->name, true) : NULL;
+    if (bound == NULL) continue;
+    text_printf(&text, ", where %s.. is %s in %s", dim->name, dims_text(m->e, bound->dim, bound->n),
+                from_text(m->e, bound));
+  }
+  return text_str(&text);
+}
 
 static bool report_rank(Match *m) {
   const int rank = graph_tensor(m->e->graph, m->tensor)->rank;
-  SAY(m, "%s: %s '%s' has %d dimension%s %s, expected %s", owner(m), m->what, m->decl->name, rank, rank == 1 ? "" : "s",
-      shape_text(m->e, m->tensor), decl_text(m->e, m->decl));
-  diag_note(m->decl->loc, "'%s' is declared here", m->decl->name);
+  SAY(m, "%s: %s '%s' has %d dimension%s %s, expected %s%s", owner(m), m->what, m->decl->name, rank,
+      rank == 1 ? "" : "s", shape_text(m->e, m->tensor), decl_text(m->e, m->decl), bound_packs(m));
+  note_decl(m);
   return false;
 }
 
@@ -64,8 +88,9 @@ static bool pack_count(Match *m, const AstDim *dim, int rank, int *count) {
   *count = bound != NULL ? bound->n : -1;
   if (dim->extent == NULL) return true;
   int64_t n;
-  const char *what = arena_printf(e->arena, "the number of dimensions '%s..'", dim->name);
-  if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), what, -IR_MAX_RANK, &n)) return false;
+  if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), "the number of dimensions of the pack", dim->name,
+                   -IR_MAX_RANK, &n))
+    return false;
   const int64_t exact = n < 0 ? rank + n : n;
   if (exact < 0 || exact > rank) {
     SAY(m, "%s: '%s..%lld' does not fit the %d dimension%s of %s '%s' %s", owner(m), dim->name, (long long)n, rank,
@@ -103,14 +128,10 @@ static bool count_dims(Match *m) {
 }
 
 static bool report_extent(Match *m, const char *name, int64_t extent, const DimVar *bound, int64_t expected) {
-  SAY(m, "%s: dimension '%s' is %lld in %s but %lld in %s '%s' %s", owner(m), name, (long long)expected, bound->from,
-      (long long)extent, m->what, m->decl->name, shape_text(m->e, m->tensor));
-  diag_note(m->decl->loc, "'%s' is declared here", m->decl->name);
+  SAY(m, "%s: dimension '%s' is %lld in %s but %lld in %s '%s' %s", owner(m), name, (long long)expected,
+      from_text(m->e, bound), (long long)extent, m->what, m->decl->name, shape_text(m->e, m->tensor));
+  note_decl(m);
   return false;
-}
-
-static const char *source_text(const Match *m) {
-  return arena_printf(m->e->arena, "%s '%s' %s", m->what, m->decl->name, shape_text(m->e, m->tensor));
 }
 
 // The names of a pack's dims are those of the tensor, unless the definition uses them for something else.
@@ -132,15 +153,15 @@ static bool match_pack(Match *m, const AstDim *dim, const Tensor *t, int first, 
     for (int d = 0; d < n; d++) {
       if (bound->dim[d].extent == t->extent[first + d]) continue;
       SAY(m, "%s: the dimensions '%s..' are %s in %s but %s '%s' is %s", owner(m), dim->name,
-          dims_text(e, bound->dim, bound->n), bound->from, m->what, m->decl->name, shape_text(e, m->tensor));
-      diag_note(m->decl->loc, "'%s' is declared here", m->decl->name);
+          dims_text(e, bound->dim, bound->n), from_text(e, bound), m->what, m->decl->name, shape_text(e, m->tensor));
+      note_decl(m);
       return false;
     }
     return true;
   }
   Dim *dims = NEW_ARRAY(e->arena, Dim, n);
   for (int d = 0; d < n; d++) dims[d] = (Dim){pack_dim_name(m, dim, t->dim[first + d], d), t->extent[first + d]};
-  elab_set_dim(e, (DimVar){dim->name, true, n, dims, source_text(m), dim->loc});
+  elab_set_dim(e, (DimVar){dim->name, true, n, dims, m->what, m->decl, m->tensor, dim->loc});
   return true;
 }
 
@@ -149,12 +170,13 @@ static bool match_name(Match *m, const AstDim *dim, int64_t extent) {
   if (dim->extent != NULL) {
     int64_t expected;
     const char *name = dim->name != NULL ? arena_printf(e->arena, "dimension '%s'", dim->name) : "a dimension";
-    const char *what = arena_printf(e->arena, "the extent of %s", name);
-    if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), what, 1, &expected)) return false;
+    if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), "the extent of dimension", dim->name, 1,
+                     &expected))
+      return false;
     if (extent != expected) {
       SAY(m, "%s: %s must be %lld but is %lld in %s '%s' %s", owner(m), name, (long long)expected, (long long)extent,
           m->what, m->decl->name, shape_text(e, m->tensor));
-      diag_note(m->decl->loc, "'%s' is declared here", m->decl->name);
+      note_decl(m);
       return false;
     }
   }
@@ -164,7 +186,7 @@ static bool match_name(Match *m, const AstDim *dim, int64_t extent) {
     return bound->dim[0].extent == extent || report_extent(m, dim->name, extent, bound, bound->dim[0].extent);
   Dim *own = NEW(e->arena, Dim);
   *own = (Dim){dim->name, extent};
-  elab_set_dim(e, (DimVar){dim->name, false, 1, own, source_text(m), dim->loc});
+  elab_set_dim(e, (DimVar){dim->name, false, 1, own, m->what, m->decl, m->tensor, dim->loc});
   return true;
 }
 
@@ -190,14 +212,12 @@ static bool named_extent(Elab *e, const AstDim *dim, int64_t *extent) {
     *extent = bound->dim[0].extent;
     return true;
   }
-  const char *what = arena_printf(e->arena, "the extent of dimension '%s'", dim->name);
-  return value_whole(e, dim->loc, elab_name(e, dim->name, dim->loc), what, 1, extent);
+  return value_whole(e, dim->loc, elab_name(e, dim->name, dim->loc), "the extent of dimension", dim->name, 1, extent);
 }
 
 static bool given_extent(Elab *e, const AstDim *dim, int64_t *extent) {
-  const char *what = dim->name != NULL ? arena_printf(e->arena, "the extent of dimension '%s'", dim->name)
-                                       : "the extent of a dimension";
-  if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), what, 1, extent)) return false;
+  if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), "the extent of dimension", dim->name, 1, extent))
+    return false;
   return dim->name == NULL || bind_extent(e, dim->name, *extent, dim->loc);
 }
 
@@ -307,9 +327,9 @@ static bool bind_wheres(Elab *e, const AstDef *def) {
   for (int i = 0; i < def->wheres.len; i++) {
     const AstWhere *where = &def->wheres.at[i];
     int64_t extent;
-    const char *what = arena_printf(e->arena, "%s: the extent of dimension '%s'", def->name, where->name);
-    sound = value_whole(e, where->loc, elab_expr(e, where->value), what, 1, &extent) &&
-            bind_extent(e, where->name, extent, where->loc) && sound;
+    sound =
+        value_whole(e, where->loc, elab_expr(e, where->value), "the extent of dimension", where->name, 1, &extent) &&
+        bind_extent(e, where->name, extent, where->loc) && sound;
   }
   for (int i = 0; i < def->results.len; i++)
     for (int d = 0; d < def->results.at[i].dims.len && sound; d++) {

@@ -24,8 +24,9 @@ static Value call_range(Elab *e, const AstExpr *call, const Value *args, int n) 
   const int64_t least = -(int64_t)MAX_INTEGER;
   Value range = {.kind = VALUE_RANGE};
   int64_t *first = n == 2 ? &range.range.lo : &range.range.hi;
-  if (!value_whole(e, call->args.at[0].loc, args[0], "the argument of 'range'", least, first)) return value_error();
-  if (n == 2 && !value_whole(e, call->args.at[1].loc, args[1], "the argument of 'range'", least, &range.range.hi))
+  if (!value_whole(e, call->args.at[0].loc, args[0], "the argument of 'range'", NULL, least, first))
+    return value_error();
+  if (n == 2 && !value_whole(e, call->args.at[1].loc, args[1], "the argument of 'range'", NULL, least, &range.range.hi))
     return value_error();
   return range;
 }
@@ -34,7 +35,7 @@ static Value call_range(Elab *e, const AstExpr *call, const Value *args, int n) 
 static Value call_list(Elab *e, const AstExpr *call, const Value *args, int n) {
   int64_t len;
   (void)n;
-  if (!value_whole(e, call->args.at[1].loc, args[1], "the length of a list", 0, &len)) return value_error();
+  if (!value_whole(e, call->args.at[1].loc, args[1], "the length of a list", NULL, 0, &len)) return value_error();
   if (value_len(args[0]) >= 0) {
     if (value_len(args[0]) == len) return args[0];
     elab_error(e, call->loc, "expected a number or a list of %lld elements, found %s", (long long)len,
@@ -59,7 +60,7 @@ static Value call_extent(Elab *e, const AstExpr *call, const Value *args, int n)
   if (args[0].kind != VALUE_TENSOR) return wants(e, call->args.at[0].loc, "extent", "a tensor", args[0]);
   const Tensor *t = graph_tensor(e->graph, args[0].tensor);
   const Loc loc = call->args.at[1].loc;
-  if (!value_whole(e, loc, args[1], "the dimension", -(int64_t)MAX_INTEGER, &i)) return value_error();
+  if (!value_whole(e, loc, args[1], "the dimension", NULL, -(int64_t)MAX_INTEGER, &i)) return value_error();
   if (i >= -t->rank && i < t->rank) return value_int(t->extent[i < 0 ? i + t->rank : i]);
   elab_error(e, loc, "dimension %lld is out of range: the tensor %s has %d, counted from 0 (or from the end: -1)",
              (long long)i, shape_text(e, args[0].tensor), t->rank);

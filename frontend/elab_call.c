@@ -48,9 +48,7 @@ static int next_count(Elab *e, const char *path, const char *layer) {
   return ++e->counts.at[id];
 }
 
-static const char *instance_path(Elab *e, const char *name) {
-  return e->frame->layer[0] == '\0' ? name : arena_printf(e->arena, "%s.%s", e->frame->layer, name);
-}
+static const char *instance_path(Elab *e, const char *name) { return elab_path(e, e->frame->layer, name); }
 
 static bool is_instance_name(const char *name) {
   const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_", *rest = "0123456789";
@@ -254,7 +252,7 @@ static bool call_select(Elab *e, const AstExpr *call, Value *out) {
 
 Value elab_call(Elab *e, const AstExpr *call) {
   Def *def = elab_find_def(e, call->text);
-  const int fn = elab_scalar_fn(call->text);
+  const int fn = elab_scalar_fn(e, call->text);
   if (def == NULL && elab_is_builtin(call->text)) return elab_builtin(e, call);
   if (def == NULL && fn < 0) return report_unknown(e, call);
   const int n = call->args.len;
@@ -269,7 +267,10 @@ Value elab_call(Elab *e, const AstExpr *call) {
     failed |= is_error(args[i].value);
   }
   if (failed) return value_error();
-  if (fn >= 0 && (def == NULL || (!tensors && def->ast->kind != AST_FN))) return call_scalar(e, call, (Fn)fn, args, n);
+  // max(x) is the op of that name, max(x, y) the scalar function: the op takes one argument only.
+  const bool too_many = fn >= 0 && def != NULL && n == fn_arity((Fn)fn) && n > def->ast->params.len;
+  const bool scalar = fn >= 0 && (def == NULL || ((!tensors || too_many) && def->ast->kind != AST_FN));
+  if (scalar) return call_scalar(e, call, (Fn)fn, args, n);
   switch (def->ast->kind) {
   case AST_OP:
   case AST_LAYER: return elab_call_def(e, def, args, n, call->loc);

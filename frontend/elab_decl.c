@@ -3,9 +3,7 @@
 
 enum { MAX_RANGE = INT32_MAX }; // integers of tensors have 32 bits
 
-static const char *path_name(Elab *e, const char *name) {
-  return e->frame->prefix[0] == '\0' ? name : arena_printf(e->arena, "%s.%s", e->frame->prefix, name);
-}
+static const char *path_name(Elab *e, const char *name) { return elab_path(e, e->frame->prefix, name); }
 
 static Tensor tensor_of(Elab *e, const AstDecl *decl, const char *name, Role role, const Dim *dims, int rank) {
   Tensor t = {.name = name,
@@ -67,10 +65,10 @@ void elab_input(Elab *e, const AstStmt *stmt) {
   const bool sound = declared_dims(e, decl, dims, &rank) && check_batch(e, decl, dims, rank);
   bool in_range = true;
   if (decl->range != NULL) {
-    const char *what = arena_printf(e->arena, "the range of '%s'", decl->name);
-    in_range = value_whole(e, decl->range->loc, elab_expr(e, decl->range), what, 1, &range);
+    in_range = value_whole(e, decl->range->loc, elab_expr(e, decl->range), "the range of", decl->name, 1, &range);
     if (in_range && range > MAX_RANGE) {
-      elab_error(e, decl->range->loc, "%s must be at most %d, found %lld", what, MAX_RANGE, (long long)range);
+      elab_error(e, decl->range->loc, "the range of '%s' must be at most %d, found %lld", decl->name, MAX_RANGE,
+                 (long long)range);
       in_range = false;
     }
   }
@@ -243,12 +241,12 @@ static Value indexed_update(Elab *e, const AstStmt *stmt, const Tensor *state, c
     return value_error();
   }
   dims_make_unique(e, dims, rank);
-  return elab_define(e, decl, dims, rank, stmt->value, -1, state->type, name, elab_op_name(e, decl->name));
+  return elab_define(e, decl, dims, rank, stmt->value, -1, state->type, name, elab_stmt_name(e, decl->name));
 }
 
 // A new tensor with the value of `v`: for what is no result of an operator of its own.
 static Value copy(Elab *e, const AstStmt *stmt, const Tensor *state, Value v, const char *name) {
-  Stmt s = stmt_begin(e, stmt->loc, name, elab_op_name(e, stmt->decl.name != NULL ? stmt->decl.name : name));
+  Stmt s = stmt_begin(e, stmt->loc, name, elab_stmt_name(e, stmt->decl.name != NULL ? stmt->decl.name : name));
   Dim dims[IR_MAX_RANK];
   Index index[IR_MAX_RANK];
   const int rank = state_dims(state, dims);

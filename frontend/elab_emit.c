@@ -15,16 +15,27 @@ const char *elab_op_name(Elab *e, const char *otherwise) {
   return kind == AST_OP || kind == AST_OPTIMIZER ? e->frame->def->ast->name : otherwise;
 }
 
-static const char *join(Elab *e, const char *path, const char *name) {
-  return path[0] == '\0' ? name : arena_printf(e->arena, "%s.%s", path, name);
+// Without printf, since every operator has such a name.
+const char *elab_path(Elab *e, const char *path, const char *name) {
+  const size_t len = strlen(path), name_len = strlen(name);
+  if (len == 0) return name;
+  char *text = arena_alloc(e->arena, len + name_len + 2);
+  memcpy(text, path, len);
+  text[len] = '.';
+  memcpy(text + len + 1, name, name_len);
+  return text;
+}
+
+const char *elab_stmt_name(Elab *e, const char *otherwise) {
+  return e->frame->def->ast->kind == AST_LAYER ? e->frame->def->ast->name : elab_op_name(e, otherwise);
 }
 
 // In an op: PATH.OP for its result and PATH.OP.TARGET for the rest; elsewhere PATH.TARGET.
 const char *elab_tensor_name(Elab *e, const char *target) {
   const AstDef *def = e->frame->def->ast;
-  if (def->kind != AST_OP) return join(e, e->frame->prefix, target);
-  const char *op = join(e, e->frame->prefix, def->name);
-  return def->results.len == 1 && str_eq(def->results.at[0].name, target) ? op : join(e, op, target);
+  if (def->kind != AST_OP) return elab_path(e, e->frame->prefix, target);
+  const char *op = elab_path(e, e->frame->prefix, def->name);
+  return def->results.len == 1 && str_eq(def->results.at[0].name, target) ? op : elab_path(e, op, target);
 }
 
 // Names that are taken get a number, so that no two dimensions of an operator are called the same.
@@ -148,7 +159,7 @@ static int emit_reduction(Stmt *s, int id) {
   }
   op.body = expr_substitute(s->e->arena, body, by, r->first + r->n);
   const ScalarType type = op.reduce == REDUCE_ARGMAX ? TYPE_INT : op.body->type;
-  const char *name = arena_printf(s->e->arena, "%s.%s", s->tensor_name, reduce_name(r->reduce));
+  const char *name = elab_path(s->e, s->tensor_name, reduce_name(r->reduce));
   return r->tensor = add_op(s, op, type, -1, name);
 }
 
@@ -201,7 +212,7 @@ Value stmt_emit(Stmt *s, Term value, bool as_declared, ScalarType type, int out)
   const bool is_truth = body->type == TYPE_BOOL;
   if (!as_declared) type = natural_type(body);
   if (type == TYPE_INT && body->type == TYPE_REAL) {
-    elab_error(e, s->loc, "'%s' is declared int, but its value is real", s->tensor_name);
+    elab_error(e, s->loc, "the result is declared int, but its value is real");
     return value_error();
   }
   if (is_truth)

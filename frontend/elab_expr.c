@@ -30,8 +30,10 @@ const char *op_symbol(AstOp op) {
 }
 
 // Functions with an operator of their own are called by it.
-int elab_scalar_fn(const char *name) {
-  const int fn = fn_find(name);
+int elab_scalar_fn(Elab *e, const char *name) {
+  if (e->scalar_fns.len == 0)
+    for (int fn = 0; fn < FN_COUNT; fn++) names_set(&e->scalar_fns, fn_name((Fn)fn), fn);
+  const int fn = names_get(&e->scalar_fns, name);
   switch (fn) {
   case FN_add:
   case FN_sub:
@@ -79,8 +81,8 @@ static Value range_expr(Elab *e, const AstExpr *expr) {
   const Value lo = elab_expr(e, expr->lhs), hi = elab_expr(e, expr->rhs);
   Value range = {.kind = VALUE_RANGE};
   const int64_t least = -(int64_t)MAX_INTEGER;
-  if (!value_whole(e, expr->lhs->loc, lo, "the start of a range", least, &range.range.lo)) return value_error();
-  if (!value_whole(e, expr->rhs->loc, hi, "the end of a range", least, &range.range.hi)) return value_error();
+  if (!value_whole(e, expr->lhs->loc, lo, "the start of a range", NULL, least, &range.range.lo)) return value_error();
+  if (!value_whole(e, expr->rhs->loc, hi, "the end of a range", NULL, least, &range.range.hi)) return value_error();
   return range;
 }
 
@@ -128,7 +130,7 @@ static Value index_expr(Elab *e, const AstExpr *expr) {
   }
   const AstExpr *at = expr->args.at[0].value;
   const int64_t least = -(int64_t)MAX_INTEGER;
-  if (!value_whole(e, at->loc, elab_expr(e, at), "the index of a list", least, &i)) return value_error();
+  if (!value_whole(e, at->loc, elab_expr(e, at), "the index of a list", NULL, least, &i)) return value_error();
   if (i >= 0 && i < len) return value_item(base, (int)i);
   elab_error(e, at->loc, "index %lld is out of range: the list has %d element%s, counted from 0", (long long)i, len,
              len == 1 ? "" : "s");

@@ -17,7 +17,8 @@ bool stmt_push_slot(Stmt *s, const char *name, int64_t extent, Loc loc) {
 
 const Binder *stmt_binder(const Stmt *s, const char *name, bool pack) {
   for (int i = s->binders.len - 1; i >= s->e->frame->binders; i--)
-    if (s->binders.at[i].pack == pack && str_eq(s->binders.at[i].name, name)) return &s->binders.at[i];
+    if (s->binders.at[i].pack == pack && s->binders.at[i].name[0] == name[0] && str_eq(s->binders.at[i].name, name))
+      return &s->binders.at[i];
   return NULL;
 }
 
@@ -135,7 +136,7 @@ static bool binds(const AstExpr *reduce, const char *name, bool pack) {
 // Arguments of scalar functions and macros are index expressions; those of ops, layers and built-ins are not.
 static bool is_scalar_call(Elab *e, const AstExpr *call) {
   const Def *def = elab_find_def(e, call->text);
-  return elab_scalar_fn(call->text) >= 0 || (def != NULL && def->ast->kind == AST_FN);
+  return elab_scalar_fn(e, call->text) >= 0 || (def != NULL && def->ast->kind == AST_FN);
 }
 
 static void search(Search *q, const AstExpr *expr) {
@@ -173,9 +174,10 @@ int stmt_infer_pack(Stmt *s, const AstExpr *expr, const char *name, Dim *dims) {
 
 // ---- the left-hand side
 
-typedef struct Lhs { // what is known of the dimensions on the left: n < 0 not yet
+typedef struct Lhs { // what is known of the dimensions of one name on the left
   int n;
   Dim dims[IR_MAX_RANK];
+  bool unknown; // nothing gives the extent: reported after the right-hand side, whose mistakes may be the reason
 } Lhs;
 
 static bool lhs_pack(Stmt *s, const AstDim *dim, const AstExpr *value, Lhs *lhs) {
@@ -193,13 +195,13 @@ static bool lhs_pack(Stmt *s, const AstDim *dim, const AstExpr *value, Lhs *lhs)
   return false;
 }
 
-static bool lhs_name(Stmt *s, const AstDim *dim, const AstExpr *value, const char *target, Lhs *lhs) {
+static bool lhs_name(Stmt *s, const AstDim *dim, const AstExpr *value, Lhs *lhs) {
   Elab *e = s->e;
   const DimVar *bound = elab_find_dim(e->frame, dim->name, false);
   int64_t extent;
   if (dim->extent != NULL) {
-    const char *what = arena_printf(e->arena, "the extent of dimension '%s'", dim->name);
-    if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), what, 1, &extent)) return false;
+    if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), "the extent of dimension", dim->name, 1, &extent))
+      return false;
     if (bound != NULL && bound->dim[0].extent != extent) {
       elab_error(e, dim->loc, "dimension '%s' is given as %lld here, but is %lld already", dim->name, (long long)extent,
                  (long long)bound->dim[0].extent);
@@ -210,14 +212,9 @@ static bool lhs_name(Stmt *s, const AstDim *dim, const AstExpr *value, const cha
     extent = bound->dim[0].extent;
   } else {
     extent = stmt_infer(s, value, dim->name);
-    if (extent == 0)
-      elab_error(e, dim->loc,
-                 "the extent of dimension '%s' is not known: read a tensor at plain '%s' on the right, or give it as "
-                 "%s[%s = ...]",
-                 dim->name, dim->name, target, dim->name);
-    if (extent <= 0) return false;
+    if (extent < 0) return false;
   }
-  *lhs = (Lhs){1, {{dim->name, extent}}};
+  *lhs = (Lhs){1, {{dim->name, max_i64(extent, 1)}}, extent == 0};
   return true;
 }
 
@@ -261,14 +258,13 @@ static bool lhs_push(Stmt *s, const AstDecl *decl, const Lhs *lhs) {
 }
 
 // Binds the names on the left: packs first, since the place of a name in an access may depend on them.
-static bool bind_lhs(Stmt *s, const AstDecl *decl, const AstExpr *value) {
+static bool bind_lhs(Stmt *s, const AstDecl *decl, const AstExpr *value, Lhs *lhs) {
   const int n = decl->dims.len;
   if (!lhs_is_sound(s, decl)) return false;
   if (n > IR_MAX_RANK) {
     elab_error(s->e, decl->loc, "a tensor has at most %d dimensions, found %d", IR_MAX_RANK, n);
     return false;
   }
-  Lhs lhs[IR_MAX_RANK];
   bool sound = true;
   for (int i = 0; i < n; i++)
     vec_push(s->e->arena, &s->binders, (Binder){decl->dims.at[i].name, decl->dims.at[i].pack, 0, -1});
@@ -279,7 +275,7 @@ static bool bind_lhs(Stmt *s, const AstDecl *decl, const AstExpr *value) {
     s->binders.at[i].n = lhs[i].n;
   }
   for (int i = 0; i < n; i++)
-    if (!decl->dims.at[i].pack) sound &= lhs_name(s, &decl->dims.at[i], value, decl->name, &lhs[i]);
+    if (!decl->dims.at[i].pack) sound &= lhs_name(s, &decl->dims.at[i], value, &lhs[i]);
   return sound && lhs_push(s, decl, lhs);
 }
 
@@ -293,15 +289,31 @@ static const AstDecl *result_decl(const Elab *e, const char *name) {
   return NULL;
 }
 
+static bool report_unknown(Elab *e, const AstDecl *decl, const Lhs *lhs) {
+  bool any = false;
+  for (int i = 0; i < decl->dims.len; i++) {
+    const AstDim *dim = &decl->dims.at[i];
+    if (!lhs[i].unknown) continue;
+    elab_error(e, dim->loc,
+               "the extent of dimension '%s' is not known: read a tensor at plain '%s' on the right, or give it as "
+               "%s[%s = ...]",
+               dim->name, dim->name, decl->name, dim->name);
+    any = true;
+  }
+  return any;
+}
+
 Value elab_index_stmt(Elab *e, const AstDecl *decl, const AstExpr *value) {
   const int frame_binders = e->frame->binders;
-  Stmt s = stmt_begin(e, decl->loc, elab_tensor_name(e, decl->name), elab_op_name(e, decl->name));
+  Stmt s = stmt_begin(e, decl->loc, elab_tensor_name(e, decl->name), elab_stmt_name(e, decl->name));
   e->frame->binders = 0;
   Value result = value_error();
-  if (bind_lhs(&s, decl, value)) {
+  Lhs lhs[IR_MAX_RANK] = {0};
+  if (bind_lhs(&s, decl, value, lhs)) {
     const AstDecl *as = result_decl(e, decl->name);
     const bool declared = as != NULL && as->has_dims;
-    const Term body = term_convert(&s, value);
+    Term body = term_convert(&s, value);
+    if (!body.failed && report_unknown(e, decl, lhs)) body = term_failed();
     result = stmt_emit(&s, body, declared, declared && as->is_int ? TYPE_INT : TYPE_REAL, -1);
   }
   e->frame->binders = frame_binders;
@@ -309,7 +321,7 @@ Value elab_index_stmt(Elab *e, const AstDecl *decl, const AstExpr *value) {
 }
 
 Value elab_reduce_expr(Elab *e, const AstExpr *reduce) {
-  Stmt s = stmt_begin(e, reduce->loc, elab_tensor_name(e, reduce->text), elab_op_name(e, reduce->text));
+  Stmt s = stmt_begin(e, reduce->loc, elab_tensor_name(e, reduce->text), elab_stmt_name(e, reduce->text));
   const int frame_binders = e->frame->binders;
   e->frame->binders = 0;
   const Value result = stmt_emit(&s, term_convert(&s, reduce), false, TYPE_REAL, -1);

@@ -89,15 +89,18 @@ void elab_pop(Elab *e) { e->frame = e->frame->up; }
 
 // ---- names
 
+// Most names differ in their first letter: looking at it first makes the search of a frame quick.
+static bool same(const char *a, const char *b) { return a[0] == b[0] && str_eq(a, b); }
+
 Var *elab_find_var(Frame *frame, const char *name) {
   for (int i = frame->vars.len - 1; i >= 0; i--)
-    if (str_eq(frame->vars.at[i].name, name)) return &frame->vars.at[i];
+    if (same(frame->vars.at[i].name, name)) return &frame->vars.at[i];
   return NULL;
 }
 
 DimVar *elab_find_dim(Frame *frame, const char *name, bool pack) {
   for (int i = 0; i < frame->dims.len; i++)
-    if (frame->dims.at[i].pack == pack && str_eq(frame->dims.at[i].name, name)) return &frame->dims.at[i];
+    if (frame->dims.at[i].pack == pack && same(frame->dims.at[i].name, name)) return &frame->dims.at[i];
   return NULL;
 }
 
@@ -121,7 +124,8 @@ static bool constant(const Elab *e, const char *name, Value *out) {
 
 static bool run_scalar(Elab *e, const char *name, Value *out) {
   for (int i = 0; i < RUN_SCALARS; i++) {
-    if (!str_eq(run_scalar_name((RunScalar)i), name) || !(i == RUN_LR ? e->run_lr : e->run_step)) continue;
+    if (e->init != NULL || !str_eq(run_scalar_name((RunScalar)i), name) || !(i == RUN_LR ? e->run_lr : e->run_step))
+      continue;
     *out = (Value){.kind = VALUE_RUN, .run = {expr_run(e->arena, (RunScalar)i), 1}};
     return true;
   }
@@ -154,20 +158,21 @@ static const char *kind_name(AstDefKind kind) {
   return name[kind];
 }
 
-static bool holds_tensor(Value v) {
-  if (v.kind == VALUE_TENSOR) return true;
+// Whether a value exists only while the program runs.
+static bool is_later(Value v) {
+  if (v.kind == VALUE_TENSOR || v.kind == VALUE_RUN) return true;
   for (int i = 0; v.kind == VALUE_LIST && i < v.list.len; i++)
-    if (holds_tensor(v.list.at[i])) return true;
+    if (is_later(v.list.at[i])) return true;
   return false;
 }
 
 static Value var_value(Elab *e, const char *name, Loc loc) {
   const Var *var = elab_find_var(e->frame, name);
   const Value value = var->pending != NULL ? default_value(e, name, loc) : var->value;
-  if (e->init != e->frame || !holds_tensor(value)) return value;
+  if (e->init != e->frame || !is_later(value)) return value;
   elab_error(e, loc,
-             "'%s' is a tensor, which an initialiser cannot read: parameters and states are made before the first step",
-             name);
+             "'%s' is %s, which an initialiser cannot read: parameters and states are made before the first step", name,
+             value_describe(e, value));
   return value_error();
 }
 
@@ -213,6 +218,6 @@ const char *elab_suggest(Elab *e, const char *name) {
   }
   for (size_t i = 0; i < sizeof always / sizeof *always; i++) vec_push(e->arena, &all, always[i]);
   for (int fn = 0; fn < FN_COUNT; fn++)
-    if (elab_scalar_fn(fn_name((Fn)fn)) >= 0) vec_push(e->arena, &all, fn_name((Fn)fn));
+    if (elab_scalar_fn(e, fn_name((Fn)fn)) >= 0) vec_push(e->arena, &all, fn_name((Fn)fn));
   return elab_suggest_among(e, name, all.at, all.len);
 }

@@ -130,6 +130,8 @@ static bool may_stand(Elab *e, const AstStmt *stmt) {
   if (allowed && e->init == NULL) return true;
   const char *quote = stmt_word(stmt->kind) != NULL ? "'" : "";
   if (allowed && stmt->kind == AST_INDEX_STMT) return true;
+  const bool declares = stmt->kind == AST_INPUT || stmt->kind == AST_PARAM || stmt->kind == AST_STATE;
+  if (declares) elab_set(e, stmt->decl.name, value_error(), stmt->decl.loc);
   if (allowed) elab_error(e, stmt->loc, "'%s' inside of an initialiser", word);
   else elab_error(e, stmt->loc, "%s%s%s stands only %s", quote, word, quote, where);
   return false;

@@ -19,7 +19,7 @@ static bool broadcast(Elab *e, Loc loc, const char *what, const Value *args, int
     for (int d = 0; d < t->rank; d++) {
       Dim *to = &dims[d + *rank - t->rank];
       if (to->extent != 1 && t->extent[d] != 1 && to->extent != t->extent[d]) {
-        elab_error(e, loc, "%s: the shapes %s and %s do not fit: %lld and %lld are neither equal nor 1", what,
+        elab_error(e, loc, "'%s': the shapes %s and %s do not fit: %lld and %lld are neither equal nor 1", what,
                    shape_text(e, args[first == i ? 0 : first].tensor), shape_text(e, args[i].tensor),
                    (long long)to->extent, (long long)t->extent[d]);
         return false;
@@ -77,8 +77,7 @@ Value tensor_binary(Elab *e, Loc loc, AstOp op, Value a, Value b) {
   Stmt s = begin(e, loc, op_word(op));
   const Value args[] = {a, b};
   Term terms[2];
-  const char *what = arena_printf(e->arena, "'%s'", op_symbol(op));
-  if (!begin_elementwise(&s, loc, what, args, 2, terms)) return value_error();
+  if (!begin_elementwise(&s, loc, op_symbol(op), args, 2, terms)) return value_error();
   return stmt_emit(&s, term_binary(&s, loc, op, terms[0], terms[1]), false, TYPE_REAL, -1);
 }
 
@@ -130,7 +129,7 @@ Value tensor_slice(Elab *e, const AstExpr *index, int tensor) {
   for (int d = 0; d < n; d++) {
     const AstExpr *arg = index->args.at[d].value;
     int64_t i;
-    if (!value_whole(e, arg->loc, elab_expr(e, arg), "the index of a tensor", 0, &i)) return value_error();
+    if (!value_whole(e, arg->loc, elab_expr(e, arg), "the index of a tensor", NULL, 0, &i)) return value_error();
     if (i >= t.extent[d]) {
       elab_error(e, arg->loc, "index %lld is out of range: dimension '%s' of the tensor %s has %lld elements",
                  (long long)i, t.dim[d], shape_text(e, tensor), (long long)t.extent[d]);

@@ -220,7 +220,7 @@ static Term call_term(Stmt *s, const AstExpr *expr) {
   if (def != NULL && def->ast->kind == AST_FN) return macro_call(s, expr, def);
   if (str_eq(expr->text, "uniform") || str_eq(expr->text, "normal"))
     return random_term(s, expr, str_eq(expr->text, "normal"));
-  const int fn = elab_scalar_fn(expr->text);
+  const int fn = elab_scalar_fn(s->e, expr->text);
   if (fn >= 0) return function_call(s, expr, (Fn)fn);
   return value_term(s, elab_call(s->e, expr), expr->loc);
 }

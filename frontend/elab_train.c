@@ -112,8 +112,7 @@ static void set_clip(Elab *e, const AstExpr *value) {
 }
 
 static void set_length(Elab *e, const AstStmt *stmt, Setting *setting, const Setting *other, int64_t *out) {
-  const char *what = arena_printf(e->arena, "'%s'", stmt->targets.at[0].name);
-  value_whole(e, stmt->value->loc, elab_expr(e, stmt->value), what, 1, out);
+  value_whole(e, stmt->value->loc, elab_expr(e, stmt->value), "the number of", stmt->targets.at[0].name, 1, out);
   if (!other->given) return;
   elab_error(e, setting->loc, "both 'steps' and 'epochs' are given: expected one of them");
   diag_note(other->loc, "the other one is here");

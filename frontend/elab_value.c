@@ -244,20 +244,16 @@ Value value_unary(Elab *e, Loc loc, AstOp op, Value a) {
   return value_call(e, loc, (Fn)fn_of_op(op), &a);
 }
 
-bool value_whole(Elab *e, Loc loc, Value v, const char *what, int64_t least, int64_t *out) {
+bool value_whole(Elab *e, Loc loc, Value v, const char *what, const char *name, int64_t least, int64_t *out) {
   if (is_error(v)) return false;
-  if (v.kind != VALUE_NUMBER) {
-    elab_error(e, loc, "%s must be a whole number, found %s", what, value_describe(e, v));
-    return false;
+  const bool is_whole = v.kind == VALUE_NUMBER && v.number == floor(v.number) && fabs(v.number) <= MAX_INTEGER;
+  if (is_whole && v.number >= (double)least) {
+    *out = (int64_t)v.number;
+    return true;
   }
-  if (v.number != floor(v.number) || fabs(v.number) > MAX_INTEGER) {
-    elab_error(e, loc, "%s must be a whole number, found %s", what, number_text(e, v));
-    return false;
-  }
-  if (v.number < (double)least) {
-    elab_error(e, loc, "%s must be at least %lld, found %.0f", what, (long long)least, v.number);
-    return false;
-  }
-  *out = (int64_t)v.number;
-  return true;
+  const char *of = name != NULL ? arena_printf(e->arena, " '%s'", name) : "";
+  const char *found = v.kind == VALUE_NUMBER ? number_text(e, v) : value_describe(e, v);
+  if (!is_whole) elab_error(e, loc, "%s%s must be a whole number, found %s", what, of, found);
+  else elab_error(e, loc, "%s%s must be at least %lld, found %s", what, of, (long long)least, found);
+  return false;
 }

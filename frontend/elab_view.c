@@ -149,8 +149,8 @@ static bool given_extents(Pattern *p, const AstExpr *call) {
       sound = false;
       continue;
     }
-    const char *what = arena_printf(p->e->arena, "the extent of '%s'", arg->name);
-    sound &= value_whole(p->e, arg->value->loc, elab_expr(p->e, arg->value), what, 1, &p->lhs.axis[axis].extent);
+    sound &= value_whole(p->e, arg->value->loc, elab_expr(p->e, arg->value), "the extent of", arg->name, 1,
+                         &p->lhs.axis[axis].extent);
   }
   return sound;
 }
