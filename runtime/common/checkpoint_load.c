@@ -165,7 +165,7 @@ static bool parse_header(In *in, const char *header, size_t length, Fault *fault
   cJSON *root = cJSON_ParseWithLengthOpts(header, length, &end, 0);
   bool right = root != NULL && header[0] == '{' && cJSON_IsObject(root);
   for (; right && end < header + length; end++) right = *end == ' ';
-  right = right ? parse_entries(in, root, fault) && check_ranges(in, fault) && check_missing(in, fault)
+  right = right ? parse_entries(in, root, fault) && check_missing(in, fault) && check_ranges(in, fault)
                 : bad_file(fault, in, "its header is not a JSON object");
   cJSON_Delete(root);
   return right;

@@ -1,0 +1,66 @@
+// Tensors divided over the ranks, saved and loaded. SPLIT: the dimension of a that is divided; b is divided by rows and the
+// scalar s is on every rank. Filled by global index, so that every division saves the same file.
+#include "test.h"
+
+#ifndef SPLIT
+#define SPLIT 0
+#endif
+enum { A0 = 5, A1 = 3, A2 = 7, B0 = 2 };
+
+static Interval block[3], rows;
+static float *a, *loss;
+static double *b;
+static int *s;
+
+__global__ void k_fill(float *__restrict__ a, Interval i0, Interval i1, Interval i2, unsigned long long seed) {
+  GRID3(i, i0.len, j, i1.len, k, i2.len) BLOCK(one, 1)
+    a[(i * i1.len + j) * i2.len + k] = parcc_normalf(
+        seed, 0, 0, (unsigned long long)(((i0.lo + i) * A1 + i1.lo + j) * A2 + i2.lo + k + one));
+}
+
+__global__ void k_fill_rest(double *__restrict__ b, Interval rows, int *__restrict__ s, unsigned long long seed) {
+  GRID(one, 1) {
+    BLOCK(i, rows.len) b[i] = parcc_normal(seed, 1, 0, (unsigned long long)(rows.lo + i));
+    BLOCK(i, 1) s[i] = (int)(seed % 1000000 + (unsigned long long)one);
+  }
+}
+
+static const char *const scalars[] = {"loss"};
+static const ParccModel model = {.name = "stored",
+                                 .source = "stored.dnn",
+                                 .ranks = RANKS,
+                                 .batch = 1,
+                                 .real = PARCC_FLOAT,
+                                 .inputs = NULL,
+                                 .n_inputs = 0,
+                                 .scalars = scalars,
+                                 .n_scalars = 1,
+                                 .steps = 2,
+                                 .epochs = 0,
+                                 .learning_rate = test_rate};
+
+int main(int argc, char **argv) {
+  parcc_start(argc, argv, &model);
+  char *arena = parcc_arena(4096);
+  a = (float *)arena;
+  b = (double *)(arena + 1024);
+  s = (int *)(arena + 2048);
+  loss = (float *)(arena + 2304);
+  block[0].len = A0;
+  block[1].len = A1;
+  block[2].len = A2;
+  block[SPLIT] = parcc_block(SPLIT == 0 ? A0 : SPLIT == 1 ? A1 : A2, RANKS, parcc.rank);
+  rows = parcc_block(B0, RANKS, parcc.rank); // empty on some ranks
+  const ParccTensor stored[] = {
+      {"a", PARCC_FLOAT, 3, {A0, A1, A2}, {block[0], block[1], block[2]}, a, PARCC_PARAM},
+      {"b", PARCC_DOUBLE, 1, {B0}, {rows}, b, PARCC_STATE},
+      {"s", PARCC_INT, 0, {0}, {{0, 0}}, s, PARCC_STATE},
+  };
+  parcc_stored(stored, 3);
+  LAUNCH_ROWS(k_fill, 1, a, block[0], block[1], block[2], parcc.seed);
+  LAUNCH_ROWS(k_fill_rest, 1, b, rows, s, parcc.seed);
+  parcc_load();
+  CHECK_CUDA(cudaMemsetAsync(loss, 0, sizeof *loss, parcc.compute));
+  while (parcc_next_step()) END_STEP(NULL, loss);
+  FINISH();
+}
