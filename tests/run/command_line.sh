@@ -62,6 +62,7 @@ check "the default output is in this folder" [ -s m_par.cu ]
 rm m_par.cu
 expect 0 '' --quiet m.dnn
 check "--quiet is silent" [ ! -s stderr ]
+rm m_par.cu
 expect 0 '' m.dnn -o a.cu
 check "a compilation with -o is silent" [ ! -s stderr -a ! -s stdout ]
 expect 0 '' -oa2.cu -Dbatch=4 --dtype f32 --ranks 1 m.dnn
