@@ -33,6 +33,7 @@ typedef struct Emitter {
   int stage;
   int indent;
   Text *body;
+  size_t lane_start, lane_end; // where the text declares the lane's column
 } Emitter;
 
 // ---- names -------------------------------------------------------------------------------------------------------
@@ -357,7 +358,29 @@ static void open_lane(Emitter *e) {
   const int last = e->k->n_grid - 1;
   line(e, "LANE(l, lanes) {");
   e->indent += 2;
+  e->lane_start = e->body->len;
   line(e, "const long %s = %s0 + l;", e->var[last], e->var[last]);
+  e->lane_end = e->body->len;
+}
+
+static bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
+
+static bool mentions(const char *text, const char *name) {
+  const size_t len = strlen(name);
+  for (const char *at = text; (at = strstr(at, name)) != NULL; at++)
+    if (!is_word(at[len]) && (at == text || !is_word(at[-1]))) return true;
+  return false;
+}
+
+// Ends the loop over lanes; its column goes undeclared where nothing mentions it.
+static void close_lane(Emitter *e) {
+  Text *body = e->body;
+  if (!mentions(body->at + e->lane_end, e->var[e->k->n_grid - 1])) {
+    memmove(body->at + e->lane_start, body->at + e->lane_end, body->len - e->lane_end + 1);
+    body->len -= e->lane_end - e->lane_start;
+  }
+  e->indent -= 2;
+  line(e, "}");
 }
 
 static void close(Emitter *e) {
@@ -366,8 +389,12 @@ static void close(Emitter *e) {
 }
 
 static void close_inner(Emitter *e, const Stage *stage) {
-  close(e);
-  if (is_lanes(e)) e->indent -= 2 * stage->n_inner;
+  if (!is_lanes(e)) {
+    close(e);
+    return;
+  }
+  close_lane(e);
+  e->indent -= 2 * stage->n_inner;
 }
 
 static void set_value(Emitter *e, const Statement *s, ValueKind kind, const char *name) {
@@ -440,7 +467,7 @@ static void finish_accumulator(Emitter *e, const Statement *s, const Accumulator
     if (!s->store) return;
     open_lane(e);
     line(e, "%s = %s;", result_element(e, s), result);
-    close(e);
+    close_lane(e);
     return;
   }
   if (acc->place != NULL) line(e, "BLOCK_ARGMAX(%s, %s);", acc->name, acc->place);
@@ -547,7 +574,7 @@ static void emit_row_stage(Emitter *e, const Stage *stage) {
     set_value(e, s, VALUE_ROW, name);
   }
   emit_stores(e, stage);
-  close(e);
+  close_lane(e);
 }
 
 // ---- the kernel --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 #include "base.h"
 
 enum { IR_MAX_DIMS = 14 }; // dimensions of one iteration space
-enum { IR_MAX_RANK = 8 };  // dimensions of one tensor
+enum { IR_MAX_RANK = 10 }; // dimensions of one tensor
 
 typedef enum ScalarType { TYPE_REAL, TYPE_INT, TYPE_BOOL } ScalarType; // real is f32 or f64: the model's dtype
 
@@ -30,7 +30,7 @@ int index_plain_dim(const Index *a); // the dimension d if the index is exactly 
 bool index_uses(const Index *a, int dim);
 // Smallest and largest numerator over the box 0 <= d < extent[d].
 void index_range(const Index *a, const int64_t *extent, int n_dims, int64_t *lo, int64_t *hi);
-// Every dimension d replaced by by[d] (each with div 1).
+// Every dimension d replaced by by[d].
 Index index_substitute(const Index *a, const Index *by, int n_dims);
 
 typedef enum Fn {

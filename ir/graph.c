@@ -60,6 +60,7 @@ int graph_add_op(Graph *graph, Op op) {
 }
 
 int graph_add_compute(Graph *graph, Op op, const char *tensor_name) {
+  if (op.n_out > IR_MAX_RANK) fatal("operator %s makes a tensor of more than %d dimensions", op.name, IR_MAX_RANK);
   Tensor out = {.name = tensor_name, .role = ROLE_VALUE, .rank = op.n_out, .of = -1, .loc = op.loc};
   out.type = op.reduce == REDUCE_ARGMAX ? TYPE_INT : op.body->type == TYPE_BOOL ? TYPE_INT : op.body->type;
   for (int d = 0; d < op.n_out; d++) {

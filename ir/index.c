@@ -50,10 +50,19 @@ void index_range(const Index *a, const int64_t *extent, int n_dims, int64_t *lo,
   }
 }
 
+static int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
+
 Index index_substitute(const Index *a, const Index *by, int n_dims) {
-  Index result = index_const(a->base);
+  int64_t div = 1; // the common divisor of all substitutes
   for (int d = 0; d < n_dims; d++)
-    if (a->coef[d] != 0) result = index_add(result, index_scale(by[d], a->coef[d]));
-  result.div = a->div;
+    if (a->coef[d] != 0) div = div / gcd(div, by[d].div) * by[d].div;
+  Index result = index_const(a->base * div);
+  for (int d = 0; d < n_dims; d++) {
+    if (a->coef[d] == 0) continue;
+    Index numerator = by[d];
+    numerator.div = 1;
+    result = index_add(result, index_scale(numerator, a->coef[d] * (div / by[d].div)));
+  }
+  result.div = a->div * div;
   return result;
 }

@@ -258,13 +258,14 @@ static int gather(Derivation *d, const Op *op, const Expr *access, const Expr *b
     by[k] = index_dim(grad.n_dims);
     add_dim(graph->arena, &grad, op->dims[k]);
   }
+  const Expr *guard = expr_const(d->arena, 1, TYPE_BOOL); // over the gradient's dims
   for (int i = 0; i < x.rank; i++) {
     int k = 0;
     while (k < op->n_dims && solved[k] != i) k++;
     Index rest = access->access.index[i];
     if (k == op->n_dims) { // nothing to solve for: the index must be this one
       const Index value = index_substitute(&rest, by, op->n_dims);
-      bar = CALL3(select, CALL2(eq, expr_index(d->arena, index_dim(i)), expr_index(d->arena, value)), bar, REAL(0));
+      guard = CALL2(and, guard, CALL2(eq, expr_index(d->arena, index_dim(i)), expr_index(d->arena, value)));
       continue;
     }
     const int64_t coef = rest.coef[k];
@@ -275,7 +276,7 @@ static int gather(Derivation *d, const Op *op, const Expr *access, const Expr *b
     by[k] = solution;
   }
   grad.reduce = grad.n_dims > grad.n_out ? REDUCE_SUM : REDUCE_NONE;
-  grad.body = expr_substitute(d->arena, bar, by, op->n_dims);
+  grad.body = CALL3(select, guard, expr_substitute(d->arena, bar, by, op->n_dims), REAL(0));
   return graph_add_compute(graph, grad, grad_name(graph, access->access.tensor));
 }
 
@@ -295,6 +296,7 @@ static const Expr *spread(Derivation *d, Op *op, const Expr **access, const Expr
   Graph *graph = d->ad->graph;
   int used[IR_MAX_DIMS];
   const int n_used = access_dims(graph, op, *access, solved, used);
+  if (n_used > IR_MAX_RANK) fatal("autodiff: the windows of %s have more than %d dimensions", op->name, IR_MAX_RANK);
   Op sum = backward_op(op);
   Index by[IR_MAX_DIMS];
   for (int k = 0; k < op->n_dims; k++) by[k] = index_const(-1);

@@ -187,6 +187,40 @@ static void place_statement(Builder *b, int i) {
   vec_push(b->l->arena, &b->kernel.stages.at[stage].statements, statement_of(b, i));
 }
 
+// A clone may leave the value it was made from without a reader: drops statements that nothing reads or stores.
+typedef struct Wanted {
+  bool *wanted; // by tensor of the graph
+} Wanted;
+
+static void want_access(void *ctx, const Expr *e) {
+  if (e->kind == EXPR_ACCESS) ((Wanted *)ctx)->wanted[e->access.tensor] = true;
+}
+
+static void drop_dead_statements(Builder *b) {
+  Wanted rows = {NEW_ARRAY(b->l->arena, bool, b->g->graph->tensors.len)};   // wanted by later stages
+  Wanted points = {NEW_ARRAY(b->l->arena, bool, b->g->graph->tensors.len)}; // wanted in the stage at hand
+  for (int s = b->kernel.stages.len - 1; s >= 0; s--) {
+    Stage *stage = &b->kernel.stages.at[s];
+    memset(points.wanted, 0, sizeof *points.wanted * (size_t)b->g->graph->tensors.len);
+    int first = stage->statements.len;
+    for (int i = stage->statements.len - 1; i >= 0; i--) {
+      const Statement statement = stage->statements.at[i];
+      const bool point = stage->n_inner > 0 && statement.reduce == REDUCE_NONE;
+      if (!statement.store && !points.wanted[statement.out] && (point || !rows.wanted[statement.out])) continue;
+      expr_visit(statement.body, want_access, &points);
+      expr_visit(statement.body, want_access, &rows);
+      stage->statements.at[--first] = statement;
+    }
+    stage->statements.at += first;
+    stage->statements.len -= first;
+    stage->statements.cap -= first;
+  }
+  int n = 0;
+  for (int s = 0; s < b->kernel.stages.len; s++)
+    if (b->kernel.stages.at[s].statements.len > 0) b->kernel.stages.at[n++] = b->kernel.stages.at[s];
+  b->kernel.stages.len = n;
+}
+
 // ---- tensors -----------------------------------------------------------------------------------------------------
 
 static void add_kernel_tensor(Builder *b, int tensor) {
@@ -336,6 +370,7 @@ Kernel kernel_of_group(Lowering *l, const Grouping *g, const Group *group) {
   b.stage_of = NEW_ARRAY(l->arena, int, group->ops.len);
   choose_dims(&b);
   for (int i = 0; i < group->ops.len; i++) place_statement(&b, i);
+  drop_dead_statements(&b);
   collect_tensors(&b);
   Kernel kernel = finish(&b);
   kernel.name = kernel_name(&b);

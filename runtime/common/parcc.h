@@ -39,7 +39,7 @@ extern "C" {
 
 // ---- what a program is ---------------------------------------------------------------------------------------------
 
-enum { PARCC_MAX_RANK = 8 };
+enum { PARCC_MAX_RANK = 10 };
 
 typedef enum { PARCC_FLOAT, PARCC_DOUBLE, PARCC_INT } ParccType; // float, double, 32-bit int
 
