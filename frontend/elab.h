@@ -100,7 +100,7 @@ struct Frame {
   Frame *up;          // who called
   const Def *def;     // what runs
   Loc call;           // where it was called
-  Loc site;           // the innermost place in the model file that led here
+  Loc site;           // the place in the model file that led here: see elab_site
   const char *layer;  // path of the layer instance, "" at the top
   const char *prefix; // of the names of tensors
   VEC(Var) vars;
@@ -157,6 +157,7 @@ typedef struct Elab {
   bool training; // the value of `training`
   Phase phase;   // of operators added now
   Frame *frame;
+  Frame *spare;          // frames that were left, to be used again
   bool run_lr, run_step; // `lr` may be used; `step` and `steps` may
   int of;                // the parameter whose optimizer runs, or -1
   const char *of_layer;  // the layer instance it belongs to
@@ -309,7 +310,7 @@ typedef struct Stmt {
   Dim slot[IR_MAX_DIMS]; // the iteration dimensions: first those of the left-hand side
   int n_slots, n_out;
   VEC(Binder) binders;
-  VEC(Reduction) reductions;
+  VEC(Reduction *) reductions;
   VEC(Accessed) accessed;
   Reduce around;
 } Stmt;

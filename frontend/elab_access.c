@@ -233,7 +233,7 @@ static void add_slots(void *ctx, const Expr *e) {
   if (e->kind == EXPR_INDEX) f->mask |= slots_of(&e->index);
   if (e->kind == EXPR_RANDOM) f->mask |= slots_of(&e->random.element);
   if (e->kind != EXPR_ACCESS) return;
-  if (e->access.tensor <= REDUCTION_BASE) f->mask |= f->s->reductions.at[REDUCTION_BASE - e->access.tensor].free;
+  if (e->access.tensor <= REDUCTION_BASE) f->mask |= f->s->reductions.at[REDUCTION_BASE - e->access.tensor]->free;
   else
     for (int i = 0; i < e->access.rank; i++) f->mask |= slots_of(&e->access.index[i]);
 }
@@ -278,6 +278,8 @@ Term term_reduce(Stmt *s, const AstExpr *expr) {
   r.free = f.mask & ((1u << r.first) - 1);
   const int id = s->reductions.len;
   const ScalarType type = r.reduce == REDUCE_ARGMAX ? TYPE_INT : r.body->type;
-  vec_push(e->arena, &s->reductions, r);
+  Reduction *kept = NEW(e->arena, Reduction);
+  *kept = r;
+  vec_push(e->arena, &s->reductions, kept);
   return term_of(expr_access(e->arena, REDUCTION_BASE - id, type, 0, NULL, 0), 1);
 }

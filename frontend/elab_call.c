@@ -219,6 +219,18 @@ static Value report_unknown(Elab *e, const AstExpr *call) {
   return value_error();
 }
 
+// A layer makes parameters: it stands where those can.
+static bool may_call_layer(Elab *e, const AstExpr *call) {
+  const AstDef *in = e->frame->def->ast;
+  if ((in->kind == AST_MODEL || in->kind == AST_LAYER) && e->init == NULL) return true;
+  if (e->init != NULL) elab_error(e, call->loc, "the layer '%s' in an initialiser", call->text);
+  else if (in->kind == AST_TRAIN) elab_error(e, call->loc, "the layer '%s' in a train block", call->text);
+  else
+    elab_error(e, call->loc, "'%s' calls the layer '%s', but only layers and the model may have parameters", in->name,
+               call->text);
+  return false;
+}
+
 static Value report_not_callable(Elab *e, const AstExpr *call, const AstDef *def) {
   if (def->kind == AST_OPTIMIZER)
     elab_error(e, call->loc, "the optimizer '%s' stands only in train { optimizer = %s(...); }", def->name, def->name);
@@ -272,8 +284,10 @@ Value elab_call(Elab *e, const AstExpr *call) {
   const bool scalar = fn >= 0 && (def == NULL || ((!tensors || too_many) && def->ast->kind != AST_FN));
   if (scalar) return call_scalar(e, call, (Fn)fn, args, n);
   switch (def->ast->kind) {
-  case AST_OP:
-  case AST_LAYER: return elab_call_def(e, def, args, n, call->loc);
+  case AST_LAYER:
+    if (!may_call_layer(e, call)) return value_error();
+    return elab_call_def(e, def, args, n, call->loc);
+  case AST_OP: return elab_call_def(e, def, args, n, call->loc);
   case AST_FN: return call_fn(e, call, def, args, n);
   default: return report_not_callable(e, call, def->ast);
   }

@@ -142,11 +142,10 @@ static int add_op(Stmt *s, Op op, ScalarType type, int out, const char *tensor_n
 
 // The operator of a nested reduction, made when it is first read; its result has the dims around that it uses.
 static int emit_reduction(Stmt *s, int id) {
-  Reduction *r = &s->reductions.at[id];
+  Reduction *r = s->reductions.at[id];
   if (r->tensor >= 0) return r->tensor;
   const Expr *body = resolve(s, r->body);
   if (body == NULL) return -1;
-  r = &s->reductions.at[id];
   Op op = op_proto(s);
   Index by[IR_MAX_DIMS];
   op.reduce = r->reduce;
@@ -180,7 +179,7 @@ static const Expr *resolve_leaf(void *ctx, const Expr *leaf) {
   Index index[IR_MAX_DIMS];
   int rank = 0;
   for (int slot = 0; slot < IR_MAX_DIMS; slot++)
-    if (x->s->reductions.at[id].free >> slot & 1) index[rank++] = index_dim(slot);
+    if (x->s->reductions.at[id]->free >> slot & 1) index[rank++] = index_dim(slot);
   return expr_access(x->s->e->arena, tensor, leaf->type, rank, index, 0);
 }
 
@@ -223,7 +222,7 @@ Value stmt_emit(Stmt *s, Term value, bool as_declared, ScalarType type, int out)
   op.n_dims = op.n_out = s->n_out;
   memcpy(op.dims, s->slot, sizeof(Dim) * (size_t)s->n_out);
   const bool whole = body->kind == EXPR_ACCESS && body->access.tensor <= REDUCTION_BASE;
-  const Reduction *r = whole ? &s->reductions.at[REDUCTION_BASE - body->access.tensor] : NULL;
+  const Reduction *r = whole ? s->reductions.at[REDUCTION_BASE - body->access.tensor] : NULL;
   if (r != NULL && r->first == s->n_out) { // the statement is the reduction
     op.reduce = r->reduce;
     op.n_dims = r->first + r->n;

@@ -208,7 +208,7 @@ void elab_optimize(Elab *e) {
   e->model->learning_rate = learning_rate(e);
   e->phase = PHASE_UPDATE;
   e->run_lr = e->run_step = true;
-  for (int i = 0; i < trained.len && !e->stopped; i++)
+  for (int i = 0; i < trained.len && !e->stopped && e->errors == 0; i++)
     update(e, &trained.at[i], scale >= 0 ? clipped(e, &trained.at[i], scale, loc) : trained.at[i].grad);
   e->run_lr = e->run_step = false;
 }

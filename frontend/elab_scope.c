@@ -43,7 +43,13 @@ void elab_error_at_call(Elab *e, Loc loc, const char *format, ...) {
   e->stopped |= diag_gave_up();
 }
 
-Loc elab_site(const Elab *e, Loc loc) { return e->frame != NULL && in_prelude(e->frame) ? e->frame->site : loc; }
+// Layers and the model say where an operator stands; what is inside of an op only says how it is computed.
+Loc elab_site(const Elab *e, Loc loc) {
+  if (e->frame == NULL) return loc;
+  const AstDefKind kind = e->frame->def->ast->kind;
+  const bool inside = kind == AST_OP || kind == AST_FN || kind == AST_OPTIMIZER;
+  return inside || in_prelude(e->frame) ? e->frame->site : loc;
+}
 
 bool elab_work(Elab *e, Loc loc, int64_t amount) {
   if (e->stopped) return false;
@@ -74,8 +80,15 @@ Def *elab_find_def(Elab *e, const char *name) {
 // ---- frames
 
 Frame *elab_push(Elab *e, const Def *def, Loc call) {
-  Frame *frame = NEW(e->arena, Frame);
+  Frame *frame = e->spare;
+  if (frame == NULL) frame = NEW(e->arena, Frame);
+  else e->spare = frame->up;
+  const Frame old = *frame; // its arrays are used again
   *frame = (Frame){.up = e->frame, .def = def, .call = call, .layer = "", .prefix = ""};
+  memcpy(&frame->vars, &old.vars, sizeof old.vars);
+  memcpy(&frame->dims, &old.dims, sizeof old.dims);
+  memcpy(&frame->tied, &old.tied, sizeof old.tied);
+  frame->vars.len = frame->dims.len = frame->tied.len = 0;
   if (e->frame != NULL) {
     frame->site = elab_site(e, call);
     frame->layer = e->frame->layer;
@@ -85,7 +98,12 @@ Frame *elab_push(Elab *e, const Def *def, Loc call) {
   return frame;
 }
 
-void elab_pop(Elab *e) { e->frame = e->frame->up; }
+void elab_pop(Elab *e) {
+  Frame *frame = e->frame;
+  e->frame = frame->up;
+  frame->up = e->spare;
+  e->spare = frame;
+}
 
 // ---- names
 
@@ -170,9 +188,8 @@ static Value var_value(Elab *e, const char *name, Loc loc) {
   const Var *var = elab_find_var(e->frame, name);
   const Value value = var->pending != NULL ? default_value(e, name, loc) : var->value;
   if (e->init != e->frame || !is_later(value)) return value;
-  elab_error(e, loc,
-             "'%s' is %s, which an initialiser cannot read: parameters and states are made before the first step", name,
-             value_describe(e, value));
+  elab_error(e, loc, "'%s' %s, which an initialiser cannot read: parameters and states are made before the first step",
+             name, value.kind == VALUE_RUN ? "is known only at run time" : "holds a tensor");
   return value_error();
 }
 
