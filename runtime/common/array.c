@@ -22,9 +22,10 @@ bool array_open(Array *array, const char *path, const char *kind, Fault *fault) 
   size_t bytes = 0, size = 0;
   memset(array, 0, sizeof *array);
   if (!data_file_read_head(path, head, &bytes, fault)) return false;
-  const bool known = strcmp(kind, "idx") == 0   ? array_parse_idx(array, path, head, bytes, fault)
-                     : strcmp(kind, "npy") == 0 ? array_parse_npy(array, path, head, bytes, fault)
-                                                : fault_set(fault, FAIL_INTERNAL, "no reader for data of kind %s", kind);
+  bool known;
+  if (strcmp(kind, "idx") == 0) known = array_parse_idx(array, path, head, bytes, fault);
+  else if (strcmp(kind, "npy") == 0) known = array_parse_npy(array, path, head, bytes, fault);
+  else known = fault_set(fault, FAIL_INTERNAL, "no reader for data of kind %s", kind);
   if (!known || !measure(array, path, &size, fault)) return false;
   return data_file_open(&array->file, path, size, fault);
 }

@@ -80,12 +80,10 @@ static bool parse_dictionary(Text text, Array *array, const char *path, Fault *f
   while (right && !take(&text, '}')) {
     right = take_string(&text, key, sizeof key) && take(&text, ':');
     if (!right) break;
-    if (strcmp(key, "descr") == 0)
-      right = take_string(&text, descr, sizeof descr);
+    if (strcmp(key, "descr") == 0) right = take_string(&text, descr, sizeof descr);
     else if (strcmp(key, "fortran_order") == 0)
       right = has_order = (fortran = take_word(&text, "True")) || take_word(&text, "False");
-    else
-      right = strcmp(key, "shape") == 0 && (has_shape = take_shape(&text, array));
+    else right = strcmp(key, "shape") == 0 && (has_shape = take_shape(&text, array));
     if (!take(&text, ',')) {
       right = right && take(&text, '}');
       break;

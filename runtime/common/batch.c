@@ -25,10 +25,8 @@ static Staging *next_staging(int input, size_t bytes) {
     fail_alone(FAIL_RUN, "out of memory");
   Staging *staging = &feeds[input].staging[feeds[input].next];
   feeds[input].next ^= 1;
-  if (staging->copied == NULL)
-    CHECK_CUDA(cudaEventCreateWithFlags(&staging->copied, cudaEventDisableTiming));
-  else
-    CHECK_CUDA(cudaEventSynchronize(staging->copied));
+  if (staging->copied == NULL) CHECK_CUDA(cudaEventCreateWithFlags(&staging->copied, cudaEventDisableTiming));
+  else CHECK_CUDA(cudaEventSynchronize(staging->copied));
   if (staging->size < bytes) {
     if (staging->bytes != NULL) CHECK_CUDA(cudaFreeHost(staging->bytes));
     CHECK_CUDA(cudaHostAlloc(&staging->bytes, bytes, cudaHostAllocDefault));

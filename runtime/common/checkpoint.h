@@ -9,7 +9,7 @@
 #include "parcc.h"
 
 const char *checkpoint_dtype(ParccType type);
-size_t checkpoint_bytes(const ParccTensor *tensor);                           // of the whole tensor
+size_t checkpoint_bytes(const ParccTensor *tensor); // of the whole tensor
 size_t checkpoint_block_bytes(const ParccTensor *tensor, const Interval *block);
 
 // Copies a block, which is dense at `dense`, into its place in the whole tensor, or out of it.

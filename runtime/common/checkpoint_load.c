@@ -88,7 +88,8 @@ static bool parse_entry(In *in, const cJSON *entry, int index, Fault *fault) {
   char text[32];
   Range *range = &in->ranges[index];
   if (range->begin >= 0) return fault_set(fault, FAIL_RUN, "%s: %s occurs twice", in->path, tensor->name);
-  if (!cJSON_IsString(dtype) || !cJSON_IsArray(offsets)) return bad_file(fault, in, "an entry without dtype or offsets");
+  if (!cJSON_IsString(dtype) || !cJSON_IsArray(offsets))
+    return bad_file(fault, in, "an entry without dtype or offsets");
   if (strcmp(dtype->valuestring, wants) != 0)
     return fault_set(fault, FAIL_RUN, "%s: %s is of type %s, the program wants %s", in->path, tensor->name,
                      printable(dtype->valuestring, text, sizeof text), wants);
@@ -123,11 +124,9 @@ static bool parse_entries(In *in, const cJSON *root, Fault *fault) {
                              printable(entry->string, text, sizeof text));
     if (index >= 0 && !parse_entry(in, entry, index, fault)) return false;
   }
-  if (n_unknown > MAX_LISTED)
-    snprintf(unknown + at, sizeof unknown - at, " and %ld more", n_unknown - MAX_LISTED);
-  return n_unknown == 0 ||
-         fault_set(fault, FAIL_RUN, "%s: the program has no tensor of the name%s %s", in->path,
-                   n_unknown == 1 ? "" : "s", unknown);
+  if (n_unknown > MAX_LISTED) snprintf(unknown + at, sizeof unknown - at, " and %ld more", n_unknown - MAX_LISTED);
+  return n_unknown == 0 || fault_set(fault, FAIL_RUN, "%s: the program has no tensor of the name%s %s", in->path,
+                                     n_unknown == 1 ? "" : "s", unknown);
 }
 
 static int compare_ranges(const void *a, const void *b) {
@@ -216,10 +215,8 @@ void parcc_load(void) {
   Fault fault = {0};
   if (parcc.rank == 0) {
     in.fd = open(in.path, O_RDONLY | O_CLOEXEC);
-    if (in.fd < 0)
-      fault_set(&fault, FAIL_RUN, "cannot read %s: %s", in.path, strerror(errno));
-    else
-      read_header(&in, &fault);
+    if (in.fd < 0) fault_set(&fault, FAIL_RUN, "cannot read %s: %s", in.path, strerror(errno));
+    else read_header(&in, &fault);
   }
   fail_share(&fault);
   world_broadcast(in.ranges, (size_t)run.n_stored * sizeof(Range), 0);

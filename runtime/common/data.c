@@ -22,10 +22,8 @@ static bool open_split(Split split, Fault *fault) {
   if (sources == NULL) return fault_set(fault, FAIL_RUN, "out of memory");
   splits[split].sources = sources;
   for (int i = 0; i < model->n_inputs; i++) {
-    if (synthetic)
-      source_make(&sources[i], &model->inputs[i], i, run.options.seed, test);
-    else if (!source_open(&sources[i], &model->inputs[i], run.options.data, test, fault))
-      return false;
+    if (synthetic) source_make(&sources[i], &model->inputs[i], i, run.options.seed, test);
+    else if (!source_open(&sources[i], &model->inputs[i], run.options.data, test, fault)) return false;
     if (sources[i].samples != sources[0].samples)
       return fault_set(fault, FAIL_RUN, "%s has %ld samples, but %s has %ld", sources[i].array.file.path,
                        sources[i].samples, sources[0].array.file.path, sources[0].samples);
@@ -37,8 +35,9 @@ static bool open_split(Split split, Fault *fault) {
 bool data_open(Fault *fault) {
   if (run.model->n_inputs == 0) return true;
   if (run.options.data == NULL)
-    return fault_set(fault, FAIL_MISUSE,
-                     "no data: give --data DIR, the directory of the data files, or --data synthetic (--help lists the files)");
+    return fault_set(
+        fault, FAIL_MISUSE,
+        "no data: give --data DIR, the directory of the data files, or --data synthetic (--help lists the files)");
   return open_split(SPLIT_TRAIN, fault) && (!run.options.eval || open_split(SPLIT_TEST, fault));
 }
 

@@ -81,8 +81,9 @@ static bool map(DataFile *file, size_t size, off_t has, Fault *fault) {
 
 static bool inflate_all(DataFile *file, gzFile gz, size_t size, off_t has, Fault *fault) {
   if (size / MAX_DEFLATE_RATIO > (size_t)has + DATA_HEAD_BYTES)
-    return fault_set(fault, FAIL_RUN, "%s: truncated: its %lld compressed bytes cannot hold the %zu its header describes",
-                     file->path, (long long)has, size);
+    return fault_set(fault, FAIL_RUN,
+                     "%s: truncated: its %lld compressed bytes cannot hold the %zu its header describes", file->path,
+                     (long long)has, size);
   unsigned char *bytes = malloc(size + 1); // one more than wanted, to see whether there are more
   if (bytes == NULL) return cannot_read(fault, file->path, "out of memory");
   file->bytes = bytes;
@@ -105,10 +106,8 @@ bool data_file_open(DataFile *file, const char *path, size_t size, Fault *fault)
 }
 
 void data_file_close(DataFile *file) {
-  if (file->mapped)
-    munmap((void *)file->bytes, file->size);
-  else
-    free((void *)file->bytes);
+  if (file->mapped) munmap((void *)file->bytes, file->size);
+  else free((void *)file->bytes);
   free((void *)file->path);
   *file = (DataFile){0};
 }

@@ -13,7 +13,7 @@ static size_t n_comms;
 static struct {
   cudaEvent_t *events;
   int n;
-} *event_sets;
+} * event_sets;
 static size_t n_event_sets;
 static void *arena;
 

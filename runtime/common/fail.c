@@ -28,10 +28,8 @@ void fail_set_open_line(bool open) { speaker.open_line = open; }
 static void print_message(bool with_rank, const char *text) {
   char line[1200];
   if (speaker.open_line) fputs("\r\033[K", stderr);
-  if (with_rank)
-    snprintf(line, sizeof line, "%s: rank %d: %s\n", speaker.program, speaker.rank, text);
-  else
-    snprintf(line, sizeof line, "%s: %s\n", speaker.program, text);
+  if (with_rank) snprintf(line, sizeof line, "%s: rank %d: %s\n", speaker.program, speaker.rank, text);
+  else snprintf(line, sizeof line, "%s: %s\n", speaker.program, text);
   fflush(stdout);
   fputs(line, stderr);
   fflush(stderr);

@@ -34,6 +34,4 @@ void fail_set_speaker(const char *program, int rank, int ranks);
 // Whether the cursor stands behind an unfinished progress line on the terminal, which a message then replaces.
 void fail_set_open_line(bool open);
 
-
-
 #endif

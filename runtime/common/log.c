@@ -37,18 +37,14 @@ static __attribute__((format(printf, 2, 3))) void put(size_t *at, const char *fo
 static void put_string(size_t *at, const char *string) {
   put(at, "\"");
   for (const char *c = string; *c != '\0'; c++)
-    if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
-      put(at, "\\u%04x", (unsigned)*c);
-    else
-      put(at, "%c", *c);
+    if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ') put(at, "\\u%04x", (unsigned)*c);
+    else put(at, "%c", *c);
   put(at, "\"");
 }
 
 static void put_number(size_t *at, double value) {
-  if (isfinite(value))
-    put(at, "%.17g", value);
-  else
-    put(at, "null"); // JSON has no such numbers
+  if (isfinite(value)) put(at, "%.17g", value);
+  else put(at, "null"); // JSON has no such numbers
 }
 
 static void put_scalars(size_t *at, const double *scalars) {

@@ -102,10 +102,8 @@ void options_print_help(const ParccModel *model) {
   printf("Trains the network of %s on %d rank%s, %ld samples a step", model->source, model->ranks,
          model->ranks == 1 ? "" : "s", model->batch);
   if (model->ranks > 1) printf(" (N must be %d)", model->ranks);
-  if (model->steps > 0)
-    printf("; %ld steps by default", model->steps);
-  else if (model->epochs > 0)
-    printf("; %ld epoch%s by default", model->epochs, model->epochs == 1 ? "" : "s");
+  if (model->steps > 0) printf("; %ld steps by default", model->steps);
+  else if (model->epochs > 0) printf("; %ld epoch%s by default", model->epochs, model->epochs == 1 ? "" : "s");
   printf(".\n\n");
   for (int i = 0; i < N_OPTIONS; i++) {
     char head[64];
@@ -117,8 +115,7 @@ void options_print_help(const ParccModel *model) {
     const ParccInput *input = &model->inputs[i];
     if (input->source.kind == NULL)
       printf("  %s: no files named, the program runs on --data synthetic only\n", input->name);
-    else
-      printf("  %s: %s, %s (%s)\n", input->name, input->source.train, input->source.test, input->source.kind);
+    else printf("  %s: %s, %s (%s)\n", input->name, input->source.train, input->source.test, input->source.kind);
   }
   printf("\nExit status: 0 right, 1 input or run at fault, 2 misuse, 3 internal error.\n");
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static double began, last, trained; // seconds: of training, of the step before, that training took
@@ -23,8 +24,11 @@ static void check_save(const char *path, Fault *fault) {
   }
   memcpy(directory, slash == NULL ? "." : path, length);
   directory[length] = '\0';
+  struct stat info;
   if (access(directory, W_OK | X_OK) != 0)
     fault_set(fault, FAIL_RUN, "cannot write %s: %s: %s", path, directory, strerror(errno));
+  else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    fault_set(fault, FAIL_RUN, "cannot write %s: %s", path, strerror(EISDIR));
 }
 
 void report_start(Fault *fault) {

@@ -27,16 +27,13 @@ bool steps_plan(Fault *fault) {
   const bool by_steps = options->steps >= 0 || (options->epochs < 0 && model->steps > 0);
   const long epochs = options->epochs >= 0 ? options->epochs : model->epochs;
   long samples = data_samples(SPLIT_TRAIN), unused;
-  if (by_steps)
-    parcc.steps = options->steps >= 0 ? options->steps : model->steps;
+  if (by_steps) parcc.steps = options->steps >= 0 ? options->steps : model->steps;
   else if (options->epochs < 0 && model->epochs <= 0)
     return fault_set(fault, FAIL_MISUSE, "the model says neither steps nor epochs: give --steps N or --epochs N");
-  else if (samples == 0)
-    return fault_set(fault, FAIL_MISUSE, "a model without inputs has no epochs: give --steps N");
+  else if (samples == 0) return fault_set(fault, FAIL_MISUSE, "a model without inputs has no epochs: give --steps N");
   else if (__builtin_mul_overflow(epochs, samples, &samples) || samples > (1L << 62))
     return fault_set(fault, FAIL_MISUSE, "%ld epochs are more samples than can be counted", epochs);
-  else
-    parcc.steps = (samples + model->batch - 1) / model->batch;
+  else parcc.steps = (samples + model->batch - 1) / model->batch;
   if (__builtin_mul_overflow(parcc.steps, model->batch, &unused))
     return fault_set(fault, FAIL_MISUSE, "%ld steps are more samples than can be counted", parcc.steps);
   return true;
@@ -99,10 +96,8 @@ static void look_at_step(Slot *slot) {
 }
 
 int parcc_next_step(void) {
-  if (!started)
-    report_begin();
-  else if (!ended)
-    parcc.step++;
+  if (!started) report_begin();
+  else if (!ended) parcc.step++;
   started = true;
   ended = parcc.step >= parcc.steps;
   if (ended) {

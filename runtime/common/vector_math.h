@@ -60,7 +60,9 @@ PARCC_MATH float parcc_tanhf(float x) {
   const float z = x * x;
   const float near =
       ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z -
-       3.33332819422e-1f) * z * x + x;
+       3.33332819422e-1f) *
+          z * x +
+      x;
   const float far = copysignf(1.f - 2.f / (expf(2.f * fabsf(x)) + 1.f), x);
   return fabsf(x) < 0.625f ? near : far;
 }

@@ -63,10 +63,8 @@ void world_broadcast(void *data, size_t bytes, int root) {
 
 void world_all_gather(const void *send, void *recv, size_t bytes) {
   if (bytes > MAX_PIECE) fail_alone(FAIL_INTERNAL, "gather of %zu bytes a rank", bytes);
-  if (running)
-    CHECK_MPI(MPI_Allgather(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, MPI_COMM_WORLD));
-  else
-    memcpy(recv, send, bytes);
+  if (running) CHECK_MPI(MPI_Allgather(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, MPI_COMM_WORLD));
+  else memcpy(recv, send, bytes);
 }
 
 void world_send(const void *data, size_t bytes, int dst) {

@@ -36,17 +36,18 @@ enum { PARCC_THREADS = 256, PARCC_WARP = 32, PARCC_MAX_BLOCKS = 65535 };
 #define BLOCK(i, ni) PARCC_STRIDE(i, ni, (long)threadIdx.x, (long)blockDim.x)
 #define BLOCK2(i, ni, j, nj) PARCC_STRIDE2(i, ni, j, nj, (long)threadIdx.x, (long)blockDim.x)
 #define BLOCK3(i, ni, j, nj, k, nk) PARCC_STRIDE3(i, ni, j, nj, k, nk, (long)threadIdx.x, (long)blockDim.x)
-#define BLOCK4(i, ni, j, nj, k, nk, l, nl) PARCC_STRIDE4(i, ni, j, nj, k, nk, l, nl, (long)threadIdx.x, (long)blockDim.x)
+#define BLOCK4(i, ni, j, nj, k, nk, l, nl)                                                                             \
+  PARCC_STRIDE4(i, ni, j, nj, k, nk, l, nl, (long)threadIdx.x, (long)blockDim.x)
 
-#define FLAT(i, n)                                                                                                     \
-  PARCC_STRIDE(i, n, (long)blockIdx.x * blockDim.x + threadIdx.x, (long)gridDim.x * blockDim.x)
+#define PARCC_FIRST ((long)blockIdx.x * blockDim.x + threadIdx.x)
+#define PARCC_THREADS_ALL ((long)gridDim.x * blockDim.x)
+#define FLAT(i, n) PARCC_STRIDE(i, n, PARCC_FIRST, PARCC_THREADS_ALL)
 
 // A thread owns one column.
 enum { LANES = 1 };
 #define GRID_LANES(c0, lanes, n) FLAT(c0, n) PARCC_LET(lanes, LANES)
-#define PARCC_FIRST ((long)blockIdx.x * blockDim.x + threadIdx.x)
-#define PARCC_THREADS_ALL ((long)gridDim.x * blockDim.x)
-#define GRID2_LANES(i, ni, c0, lanes, n) PARCC_STRIDE2(i, ni, c0, n, PARCC_FIRST, PARCC_THREADS_ALL) PARCC_LET(lanes, LANES)
+#define GRID2_LANES(i, ni, c0, lanes, n)                                                                               \
+  PARCC_STRIDE2(i, ni, c0, n, PARCC_FIRST, PARCC_THREADS_ALL) PARCC_LET(lanes, LANES)
 #define GRID3_LANES(i, ni, j, nj, c0, lanes, n)                                                                        \
   PARCC_STRIDE3(i, ni, j, nj, c0, n, PARCC_FIRST, PARCC_THREADS_ALL) PARCC_LET(lanes, LANES)
 #define GRID4_LANES(i, ni, j, nj, k, nk, c0, lanes, n)                                                                 \

@@ -19,8 +19,7 @@ static void LOCAL(multiply_vector)(cublasOperation_t trans, int m, int n, REAL a
 static void LOCAL(multiply)(cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, REAL alpha,
                             const REAL *a, int lda, const REAL *b, int ldb, REAL beta, REAL *c, int ldc) {
   if (m == 0 || n == 0) return;
-  if (k == 0 || alpha == 0)
-    LOCAL(scale)(m, n, beta, c, ldc);
+  if (k == 0 || alpha == 0) LOCAL(scale)(m, n, beta, c, ldc);
   else if (n == 1 && transa == CUBLAS_OP_N)
     LOCAL(multiply_vector)(CUBLAS_OP_N, m, k, alpha, a, lda, b, transb == CUBLAS_OP_N ? 1 : ldb, beta, c, 1);
   else if (n == 1)
@@ -29,8 +28,7 @@ static void LOCAL(multiply)(cublasOperation_t transa, cublasOperation_t transb, 
     LOCAL(multiply_vector)(CUBLAS_OP_T, k, n, alpha, b, ldb, a, transa == CUBLAS_OP_N ? lda : 1, beta, c, ldc);
   else if (m == 1)
     LOCAL(multiply_vector)(CUBLAS_OP_N, n, k, alpha, b, ldb, a, transa == CUBLAS_OP_N ? lda : 1, beta, c, ldc);
-  else
-    BLAS(gemm)(CblasColMajor, transpose(transa), transpose(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  else BLAS(gemm)(CblasColMajor, transpose(transa), transpose(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 cublasStatus_t GEMV(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const REAL *alpha, const REAL *a,
@@ -51,8 +49,8 @@ cublasStatus_t GEMM_BATCHED(cublasHandle_t handle, cublasOperation_t transa, cub
       !fits(transa == CUBLAS_OP_N ? m : k, lda) || !fits(transb == CUBLAS_OP_N ? k : n, ldb) || !fits(m, ldc))
     return CUBLAS_STATUS_INVALID_VALUE;
   for (long i = 0; i < batches; i++)
-    LOCAL(multiply)(transa, transb, m, n, k, *alpha, a + i * stride_a, lda, b + i * stride_b, ldb, *beta,
-                    c + i * stride_c, ldc);
+    LOCAL(multiply)
+    (transa, transb, m, n, k, *alpha, a + i * stride_a, lda, b + i * stride_b, ldb, *beta, c + i * stride_c, ldc);
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -78,8 +78,8 @@ static inline __attribute__((always_inline)) double parcc_unkeyd(int64_t key) {
   } u = {key ^ ((key >> 63) & INT64_MAX)};
   return u.real;
 }
-#define PARCC_KEY(x) _Generic((x), float: parcc_keyf, double: parcc_keyd)(x)
-#define PARCC_UNKEY(k) _Generic((k), int32_t: parcc_unkeyf, int64_t: parcc_unkeyd)(k)
+#define PARCC_KEY(x) _Generic((x), float : parcc_keyf, double : parcc_keyd)(x)
+#define PARCC_UNKEY(k) _Generic((k), int32_t : parcc_unkeyf, int64_t : parcc_unkeyd)(k)
 
 #define PARCC_EXTREME(best, i, n, expression, better)                                                                  \
   do {                                                                                                                 \

@@ -39,12 +39,30 @@ const char *ncclGetLastError(ncclComm_t comm) {
 
 bool nccl_find_type(ncclDataType_t type, MPI_Datatype *mpi, size_t *bytes) {
   switch (type) {
-  case ncclInt8: *mpi = MPI_INT8_T; *bytes = 1; return true;
-  case ncclUint8: *mpi = MPI_UINT8_T; *bytes = 1; return true;
-  case ncclInt32: *mpi = MPI_INT32_T; *bytes = 4; return true;
-  case ncclInt64: *mpi = MPI_INT64_T; *bytes = 8; return true;
-  case ncclFloat: *mpi = MPI_FLOAT; *bytes = 4; return true;
-  case ncclDouble: *mpi = MPI_DOUBLE; *bytes = 8; return true;
+  case ncclInt8:
+    *mpi = MPI_INT8_T;
+    *bytes = 1;
+    return true;
+  case ncclUint8:
+    *mpi = MPI_UINT8_T;
+    *bytes = 1;
+    return true;
+  case ncclInt32:
+    *mpi = MPI_INT32_T;
+    *bytes = 4;
+    return true;
+  case ncclInt64:
+    *mpi = MPI_INT64_T;
+    *bytes = 8;
+    return true;
+  case ncclFloat:
+    *mpi = MPI_FLOAT;
+    *bytes = 4;
+    return true;
+  case ncclDouble:
+    *mpi = MPI_DOUBLE;
+    *bytes = 8;
+    return true;
   }
   return false;
 }
@@ -156,7 +174,8 @@ ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataT
   if (comm->ranks == 1) return ncclSuccess;
   ncclResult_t result = ncclSuccess;
   for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE)
-    result = nccl_check_mpi(MPI_Allreduce(MPI_IN_PLACE, (char *)recv + i * bytes, nccl_piece(count - i), mpi_type, mpi_op, comm->mpi));
+    result = nccl_check_mpi(
+        MPI_Allreduce(MPI_IN_PLACE, (char *)recv + i * bytes, nccl_piece(count - i), mpi_type, mpi_op, comm->mpi));
   return result;
 }
 
@@ -168,15 +187,16 @@ ncclResult_t ncclReduce(const void *send, void *recv, size_t count, ncclDataType
   size_t bytes;
   if (comm == NULL || root < 0 || root >= comm->ranks) return ncclInvalidArgument;
   const bool is_root = comm->rank == root; // recv is read on the root only
-  if (!usable(send, is_root ? recv : send, count, comm) || !nccl_find_type(type, &mpi_type, &bytes) || !find_op(op, &mpi_op))
+  if (!usable(send, is_root ? recv : send, count, comm) || !nccl_find_type(type, &mpi_type, &bytes) ||
+      !find_op(op, &mpi_op))
     return ncclInvalidArgument;
   if (is_root) copy(recv, send, count * bytes);
   if (comm->ranks == 1) return ncclSuccess;
   ncclResult_t result = ncclSuccess;
   for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE)
     result = nccl_check_mpi(MPI_Reduce(is_root ? MPI_IN_PLACE : (const char *)send + i * bytes,
-                              is_root ? (char *)recv + i * bytes : NULL, nccl_piece(count - i), mpi_type, mpi_op, root,
-                              comm->mpi));
+                                       is_root ? (char *)recv + i * bytes : NULL, nccl_piece(count - i), mpi_type,
+                                       mpi_op, root, comm->mpi));
   return result;
 }
 
@@ -214,7 +234,8 @@ ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclD
     result = nccl_check_mpi(MPI_Reduce_scatter_block(send, block, (int)count, mpi_type, mpi_op, comm->mpi));
   else
     for (int root = 0; root < comm->ranks && result == ncclSuccess; root++)
-      result = ncclReduce((const char *)send + (size_t)root * count * bytes, block, count, type, op, root, comm, stream);
+      result =
+          ncclReduce((const char *)send + (size_t)root * count * bytes, block, count, type, op, root, comm, stream);
   if (result == ncclSuccess) memcpy(recv, block, count * bytes);
   free(block);
   return result;

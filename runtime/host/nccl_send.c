@@ -74,8 +74,7 @@ static ncclResult_t complete_own(void) {
 static ncclResult_t complete(void) {
   ncclResult_t result = complete_own();
   for (size_t i = 0; i < group.n_requests && result == ncclSuccess; i += MAX_PIECE)
-    result = nccl_check_mpi(
-        MPI_Waitall(nccl_piece(group.n_requests - i), group.requests + i, MPI_STATUSES_IGNORE));
+    result = nccl_check_mpi(MPI_Waitall(nccl_piece(group.n_requests - i), group.requests + i, MPI_STATUSES_IGNORE));
   free(group.requests);
   free(group.own);
   group.requests = NULL;

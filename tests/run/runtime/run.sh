@@ -189,6 +189,7 @@ wrong 2 "--quiet takes no value" "--quiet=1" ./npy1 --quiet=1
 wrong 2 "not both" "--steps and --epochs" ./npy1 --steps 1 --epochs 1
 wrong 1 "cannot write nowhere/log" "a log that cannot be written" on 2 ./npy2 --data synthetic --log nowhere/log
 wrong 1 "cannot write nowhere/s" "a checkpoint that cannot be written" on 2 ./npy2 --data synthetic --save nowhere/s
+wrong 1 "cannot write .: Is a directory" "a directory for a checkpoint" ./npy1 --data synthetic --save .
 [ ! -w /dev/full ] || wrong 1 "No space left" "a full disk" ./npy1 --quiet --data synthetic --log /dev/full
 wrong 2 "reader: this program is for 2 ranks, started with 3: mpiexec -n 2 reader ..." "3 ranks of 2" on 3 ./npy2 --data data/npy_f8
 wrong 2 "this program is for 2 ranks, started with 1" "1 rank of 2" ./npy2 --data data/npy_f8
