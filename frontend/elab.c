@@ -76,6 +76,7 @@ static void begin_graph(Elab *e, Graph *graph, bool training) {
   e->loss_locs.len = e->metric_locs.len = 0;
   e->owned_names = e->counters = e->instances = e->visits = (Names){.arena = e->arena};
   e->has_loss = false;
+  e->work = e->steps = 0;
 }
 
 // Runs the body of the model into the graph; leaves its frame in place.

@@ -11,11 +11,13 @@
 
 // Limits that keep a hostile text from exhausting time and memory; each is an error with a place.
 enum {
-  MAX_FRAMES = 100,      // calls inside each other
-  MAX_OPS = 100000,      // operators of one graph
-  MAX_STEPS = 1000000,   // statements executed
-  MAX_WORK = 20000000,   // expressions evaluated, elements of lists and bytes of strings made
-  MAX_EXPR_SIZE = 10000, // nodes of one index expression
+  MAX_FRAMES = 100,     // calls inside each other
+  MAX_OPS = 100000,     // operators of one graph
+  MAX_STEPS = 1000000,  // statements executed
+  MAX_WORK = 20000000,  // see elab_work
+  MAX_EXPR_SIZE = 2000, // nodes of one index expression
+  MAX_MISTAKES = 1000,  // with repetitions, which are not printed
+  MAX_WARNINGS = 100,
 };
 #define MAX_INTEGER 9007199254740992.0 // 2^53: compile-time integers are held in doubles
 
@@ -178,7 +180,8 @@ typedef struct Elab {
   Training train;
   VEC(Value) params; // of the model, as they are at its start
   int64_t steps, work;
-  int errors;   // mistakes found, also those that were printed before
+  int errors; // mistakes found, also those that were printed before
+  int warnings;
   bool stopped; // a limit was exceeded: nothing more is elaborated
 } Elab;
 
@@ -200,8 +203,11 @@ void elab_pop(Elab *e);
 void elab_error(Elab *e, Loc loc, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void elab_error_at_call(Elab *e, Loc loc, const char *format, ...) __attribute__((format(printf, 3, 4)));
 Loc elab_site(const Elab *e, Loc loc); // the place in the model file that an operator made at `loc` belongs to
-bool elab_work(Elab *e, Loc loc, int64_t amount); // counts work; false after reporting that it is too much
-bool elab_step(Elab *e, Loc loc);                 // the same for one statement
+void elab_warning(Elab *e, Loc loc, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// Counts work, in units of about a hundred bytes of memory: expressions evaluated, elements of lists, nodes of index
+// expressions, calls. False after reporting that it is too much.
+bool elab_work(Elab *e, Loc loc, int64_t amount);
+bool elab_step(Elab *e, Loc loc); // the same for one statement
 
 static inline Value value_error(void) { return (Value){.kind = VALUE_ERROR}; }
 static inline Value value_bool(bool truth) { return (Value){.kind = VALUE_BOOL, .truth = truth}; }

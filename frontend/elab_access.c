@@ -16,6 +16,7 @@ static double outside_value(Reduce around, ScalarType type) {
 
 Term term_read(Stmt *s, int tensor, const Index *index) {
   const Tensor *t = graph_tensor(s->e->graph, tensor);
+  if (!elab_work(s->e, s->loc, 4 + 2 * t->rank)) return term_failed();
   return term_of(expr_access(s->e->arena, tensor, t->type, t->rank, index, outside_value(s->around, t->type)), 1);
 }
 
@@ -53,7 +54,7 @@ static bool position_index(Stmt *s, const AstExpr *arg, int tensor, int d, Index
   if (term.known) {
     if (!value_whole(e, arg->loc, term.value, "an index", NULL, -((int64_t)1 << 40), &at)) return false;
     if (at < 0 || at >= t->extent[d])
-      diag_warning(arg->loc, "index %lld is outside of dimension '%s' of the tensor %s: the access reads %g always",
+      elab_warning(e, arg->loc, "index %lld is outside of dimension '%s' of the tensor %s: the access reads %g always",
                    (long long)at, t->dim[d], shape_text(e, tensor), outside_value(s->around, t->type));
     *out = index_const(at);
     return true;

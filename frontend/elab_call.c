@@ -12,6 +12,7 @@ static bool is_running(Elab *e, const Def *def) {
 static bool may_enter(Elab *e, const Def *def, Loc loc) {
   int depth = 0;
   for (const Frame *frame = e->frame; frame != NULL; frame = frame->up) depth++;
+  if (!elab_work(e, loc, 10 + 2 * def->ast->params.len)) return false;
   if (is_running(e, def)) {
     Text chain = {.arena = e->arena};
     text_printf(&chain, "%s", def->ast->name);

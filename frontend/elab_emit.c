@@ -207,7 +207,7 @@ static ScalarType natural_type(const Expr *body) {
 Value stmt_emit(Stmt *s, Term value, bool as_declared, ScalarType type, int out) {
   Elab *e = s->e;
   const Expr *body = term_expr(s, value, s->loc);
-  if (body == NULL) return value_error();
+  if (body == NULL || !elab_work(e, s->loc, 4 * (int64_t)value.size)) return value_error();
   const bool is_truth = body->type == TYPE_BOOL;
   if (!as_declared) type = natural_type(body);
   if (type == TYPE_INT && body->type == TYPE_REAL) {

@@ -69,7 +69,7 @@ static void declare_gradients(Elab *e, Trainees *trained) {
     Tensor t = *graph_tensor(graph, e->owned.at[i].tensor);
     if (t.role != ROLE_PARAM) continue;
     if (!m.tensor[e->owned.at[i].tensor]) {
-      diag_warning(t.loc, "no loss depends on the parameter '%s': it is not trained", t.name);
+      elab_warning(e, t.loc, "no loss depends on the parameter '%s': it is not trained", t.name);
       continue;
     }
     t.name = arena_printf(e->arena, "%s.grad", t.name);

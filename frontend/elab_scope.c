@@ -20,27 +20,31 @@ static void note_calls(const Frame *frame) {
   }
 }
 
-static void report(const Frame *frame, Arena *arena, Loc loc, const char *format, va_list args) {
-  diag_error(loc, "%s", arena_vprintf(arena, format, args));
+static void report(Elab *e, const Frame *frame, Loc loc, const char *format, va_list args) {
+  diag_error(loc, "%s", arena_vprintf(e->arena, format, args));
   note_calls(frame);
+  e->stopped |= diag_gave_up() || ++e->errors >= MAX_MISTAKES;
 }
 
 void elab_error(Elab *e, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  report(e->frame, e->arena, loc, format, args);
+  report(e, e->frame, loc, format, args);
   va_end(args);
-  e->errors++;
-  e->stopped |= diag_gave_up();
 }
 
 void elab_error_at_call(Elab *e, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  report(e->frame != NULL ? e->frame->up : NULL, e->arena, loc, format, args);
+  report(e, e->frame != NULL ? e->frame->up : NULL, loc, format, args);
   va_end(args);
-  e->errors++;
-  e->stopped |= diag_gave_up();
+}
+
+void elab_warning(Elab *e, Loc loc, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  if (e->warnings++ < MAX_WARNINGS) diag_warning(loc, "%s", arena_vprintf(e->arena, format, args));
+  va_end(args);
 }
 
 // Layers and the model say where an operator stands; what is inside of an op only says how it is computed.
@@ -55,7 +59,8 @@ bool elab_work(Elab *e, Loc loc, int64_t amount) {
   if (e->stopped) return false;
   e->work += amount;
   if (e->work <= MAX_WORK) return true;
-  elab_error(e, loc, "the model takes too long to elaborate: more than %d expressions and elements of lists", MAX_WORK);
+  elab_error(e, loc, "the model takes too long to elaborate: more than %d expressions, elements of lists and calls",
+             MAX_WORK);
   e->stopped = true;
   return false;
 }

@@ -254,7 +254,7 @@ static Term binary_term(Stmt *s, const AstExpr *expr) {
 }
 
 Term term_convert(Stmt *s, const AstExpr *expr) {
-  if (!elab_work(s->e, expr->loc, 1)) return term_failed();
+  if (!elab_work(s->e, expr->loc, 2)) return term_failed();
   switch (expr->kind) {
   case AST_NAME: return name_term(s, expr);
   case AST_UNARY: return term_unary(s, expr->loc, expr->op, term_convert(s, expr->lhs));
