@@ -99,6 +99,7 @@ typedef struct Tied {
 
 typedef struct Frame Frame;
 struct Frame {
+  int serial;         // a number of its own
   Frame *up;          // who called
   const Def *def;     // what runs
   Loc call;           // where it was called
@@ -159,6 +160,7 @@ typedef struct Elab {
   bool training; // the value of `training`
   Phase phase;   // of operators added now
   Frame *frame;
+  int n_frames;          // so far
   Frame *spare;          // frames that were left, to be used again
   bool run_lr, run_step; // `lr` may be used; `step` and `steps` may
   int of;                // the parameter whose optimizer runs, or -1
@@ -305,6 +307,7 @@ typedef struct Reduction {
 
 typedef struct Accessed { // the value of what stands before the brackets of an access: evaluated once
   const AstExpr *node;
+  int frame; // its serial: the body of an fn may be elaborated several times in one statement
   Value value;
 } Accessed;
 

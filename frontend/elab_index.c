@@ -28,9 +28,10 @@ const Binder *stmt_binder(const Stmt *s, const char *name, bool pack) {
 Value stmt_accessed(Stmt *s, const AstExpr *index) {
   if (index->lhs->kind == AST_NAME) return elab_name(s->e, index->lhs->text, index->lhs->loc);
   for (int i = 0; i < s->accessed.len; i++)
-    if (s->accessed.at[i].node == index) return s->accessed.at[i].value;
+    if (s->accessed.at[i].node == index && s->accessed.at[i].frame == s->e->frame->serial)
+      return s->accessed.at[i].value;
   const Value value = elab_expr(s->e, index->lhs);
-  vec_push(s->e->arena, &s->accessed, (Accessed){index, value});
+  vec_push(s->e->arena, &s->accessed, (Accessed){index, s->e->frame->serial, value});
   return value;
 }
 
@@ -77,7 +78,8 @@ typedef struct Search {
   Stmt *s;
   const char *name;
   bool pack;
-  int n; // dims found, -1: none yet, -2: reported
+  bool quiet; // the first one counts, whatever the others are
+  int n;      // dims found, -1: none yet, -2: reported
   Dim dims[IR_MAX_RANK];
   Loc loc;      // where
   Value tensor; // and of which tensor
@@ -91,7 +93,7 @@ static void found(Search *q, const AstExpr *arg, Value base, int first, int coun
   if (q->n == -2) return;
   bool same = q->n == count;
   for (int d = 0; d < count && same; d++) same = q->dims[d].extent == t->extent[first + d];
-  if (q->n >= 0 && !same) {
+  if (q->n >= 0 && !same && !q->quiet) {
     if (q->pack)
       elab_error(e, arg->loc, "'%s..' does not fit: it reads dimensions of the tensor %s here and of %s before",
                  q->name, shape_text(e, base.tensor), shape_text(e, q->tensor.tensor));
@@ -195,6 +197,18 @@ static bool lhs_pack(Stmt *s, const AstDim *dim, const AstExpr *value, Lhs *lhs)
   return false;
 }
 
+// In the model a bound name that is read at another extent is more likely a slip than a slice.
+static void warn_other_extent(Stmt *s, const AstDim *dim, const AstExpr *value, const DimVar *bound) {
+  Elab *e = s->e;
+  if (e->frame->def->ast->kind != AST_MODEL) return;
+  Search q = {.s = s, .name = dim->name, .n = -1, .quiet = true};
+  search(&q, value);
+  if (q.n < 0 || q.dims[0].extent == bound->dim[0].extent) return;
+  elab_warning(e, dim->loc, "dimension '%s' is %lld, but it also reads a dimension of %lld of the tensor %s", dim->name,
+               (long long)bound->dim[0].extent, (long long)q.dims[0].extent, shape_text(e, q.tensor.tensor));
+  diag_note(bound->loc, "'%s' is bound here", dim->name);
+}
+
 static bool lhs_name(Stmt *s, const AstDim *dim, const AstExpr *value, Lhs *lhs) {
   Elab *e = s->e;
   const DimVar *bound = elab_find_dim(e->frame, dim->name, false);
@@ -210,6 +224,7 @@ static bool lhs_name(Stmt *s, const AstDim *dim, const AstExpr *value, Lhs *lhs)
     }
   } else if (bound != NULL) {
     extent = bound->dim[0].extent;
+    warn_other_extent(s, dim, value, bound);
   } else {
     extent = stmt_infer(s, value, dim->name);
     if (extent < 0) return false;

@@ -89,7 +89,7 @@ Frame *elab_push(Elab *e, const Def *def, Loc call) {
   if (frame == NULL) frame = NEW(e->arena, Frame);
   else e->spare = frame->up;
   const Frame old = *frame; // its arrays are used again
-  *frame = (Frame){.up = e->frame, .def = def, .call = call, .layer = "", .prefix = ""};
+  *frame = (Frame){.serial = e->n_frames++, .up = e->frame, .def = def, .call = call, .layer = "", .prefix = ""};
   memcpy(&frame->vars, &old.vars, sizeof old.vars);
   memcpy(&frame->dims, &old.dims, sizeof old.dims);
   memcpy(&frame->tied, &old.tied, sizeof old.tied);
