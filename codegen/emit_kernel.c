@@ -90,9 +90,10 @@ static const char *lo_param(Emitter *e, int block) {
   return param;
 }
 
-static const char *dim_var_name(const Emitter *e, const LoopDim *dim) {
+// Dimension names joined by '_' give "nchw"; what is too long to read gives "d".
+static const char *joined_name(const Emitter *e, const char *name) {
   Text joined = {.arena = e->arena};
-  for (const char *c = dim->name; *c != '\0'; c++)
+  for (const char *c = name; *c != '\0'; c++)
     if (*c != '_') text_printf(&joined, "%c", *c);
   return joined.len <= 8 ? text_str(&joined) : "d";
 }
@@ -106,7 +107,7 @@ static void name_dims(Emitter *e) {
   for (int d = 0; d < e->k->n_dims; d++) {
     const LoopDim *dim = &e->k->dims[d];
     const bool flat = e->k->kind == KERNEL_FLAT;
-    e->var[d] = flat ? "i" : fresh(e, dim_var_name(e, dim), "d");
+    e->var[d] = flat ? "i" : fresh(e, joined_name(e, dim->name), "d");
     const char *value = name_extent(e->p, dim->extent);
     if (literal_extent(e, d)) e->len[d] = value;
     else if (flat) {
@@ -179,9 +180,7 @@ static const char *extent_name(Emitter *e, int t, int i, const Index *index) {
   const int plain = index_plain_dim(index);
   if (plain >= 0 && extent_equal(e->k->dims[plain].extent, tensor->extent[i])) return e->len[plain];
   if (e->extent[t][i] == NULL) {
-    const ProgTensor *global = tensor_at(e, t);
-    const char *dim = tensor->rank == global->rank ? global->dim[i] : "len";
-    e->extent[t][i] = number_param(e, length_name(e, name_identifier(e->arena, dim)), "N", "long",
+    e->extent[t][i] = number_param(e, length_name(e, joined_name(e, tensor->dim[i])), "N", "long",
                                    name_extent(e->p, tensor->extent[i]));
   }
   return e->extent[t][i];
@@ -226,8 +225,7 @@ static const char *read_tensor(Emitter *e, const Expr *access) {
     position[i] = plain >= 0 && sharded ? local_index(e, index) : global_index(e, index);
     const bool below = lo < 0, above = hi >= tensor->global[i] * index->div;
     if (!below && !above && index->div == 1) continue;
-    const char *dim = tensor->rank == tensor_at(e, t)->rank ? tensor_at(e, t)->dim[i] : "at";
-    const char *name = fresh(e, dim, "at");
+    const char *name = fresh(e, joined_name(e, tensor->dim[i]), "at");
     line(e, "const long %s = %s;", name, position[i]);
     position[i] = name;
     if (below) GUARD("%s >= 0", name);

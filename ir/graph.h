@@ -74,7 +74,7 @@ typedef struct Graph {
   VEC(Tensor) tensors;
   VEC(Op) ops;
   VEC(Store) stores;
-  VEC(Scalar) losses;  // scalars (rank 0); their sum is what is trained. In the eval graph: what is averaged
+  VEC(Scalar) losses;  // scalars (rank 0); their sum is what is trained; after autodiff the sum is the first of them
   VEC(Scalar) metrics; // scalars reported with it
   int gradient_norm;   // scalar tensor of the global norm of all gradients before clipping, or -1
   Names tensor_names;

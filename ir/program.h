@@ -70,6 +70,7 @@ typedef struct KernelTensor { // a tensor in the merged shape a kernel sees
   int rank;
   Extent extent[IR_MAX_RANK];
   int64_t global[IR_MAX_RANK];
+  const char *dim[IR_MAX_RANK];
   Extent loop_stride; // elements to advance per iteration of the loop around the step; fixed 0: none
 } KernelTensor;
 

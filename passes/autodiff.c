@@ -1,6 +1,6 @@
 // autodiff: gradients of index expressions, as operators of the same kind.
 //
-// Requires: the forward operators of a training graph, its losses, and a declared ROLE_GRADIENT tensor for every
+// Requires: the forward operators of a training graph, its losses (their sum is derived), and a declared ROLE_GRADIENT tensor for every
 //           parameter that an optimizer reads.
 // Guarantees: every ROLE_GRADIENT tensor has an operator, in PHASE_BACKWARD; operators are sorted by phase.
 //
@@ -449,14 +449,33 @@ static void finish_gradient(Autodiff *ad, int gradient) {
   graph_add_op(graph, grad);
 }
 
+void graph_add_total_loss(Graph *graph) {
+  if (graph->losses.len < 2) return;
+  Scalar *list = NEW_ARRAY(graph->arena, Scalar, graph->losses.len + 1);
+  Op total = {.phase = PHASE_FORWARD, .name = "loss", .layer = "", .loc = graph_tensor(graph, graph->losses.at[0].tensor)->loc};
+  total.body = expr_real(graph->arena, 0);
+  for (int i = 0; i < graph->losses.len; i++) {
+    list[i + 1] = graph->losses.at[i];
+    if (str_eq(list[i + 1].name, "loss")) list[i + 1].name = "main";
+    const Expr *part = access_plain(graph, graph->losses.at[i].tensor, 0);
+    total.body = expr_call(graph->arena, FN_add, total.body, part, NULL);
+  }
+  list[0] = (Scalar){"loss", graph_add_compute(graph, total, "loss")};
+  graph->losses.at = list;
+  graph->losses.len++;
+  graph->losses.cap = graph->losses.len;
+  graph_sort_by_phase(graph);
+}
+
 void pass_autodiff(Graph *graph) {
+  graph_add_total_loss(graph);
   const int n = graph->tensors.len, n_ops = graph->ops.len;
   Autodiff ad = {.graph = graph, .n_tensors = n};
   ad.wanted = NEW_ARRAY(graph->arena, bool, n);
   ad.adjoint = NEW_ARRAY(graph->arena, Ids, n);
   mark_wanted(&ad);
-  for (int i = 0; i < graph->losses.len; i++) {
-    const int loss = graph->losses.at[i].tensor;
+  if (graph->losses.len > 0) {
+    const int loss = graph->losses.at[0].tensor;
     Op seed = {.phase = PHASE_BACKWARD, .name = "loss", .layer = "", .body = expr_real(graph->arena, 1),
                .loc = graph_tensor(graph, loss)->loc};
     vec_push(graph->arena, &ad.adjoint[loss], graph_add_compute(graph, seed, grad_name(graph, loss)));

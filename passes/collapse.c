@@ -1,5 +1,16 @@
 #include "collapse.h"
 
+KernelTensor kernel_tensor(Lowering *l, const Graph *graph, int tensor) {
+  const Tensor *t = graph_tensor(graph, tensor);
+  KernelTensor seen = {.tensor = tensor, .rank = t->rank};
+  for (int i = 0; i < t->rank; i++) {
+    seen.extent[i] = lowering_tensor_extent(l, t, i);
+    seen.global[i] = t->extent[i];
+    seen.dim[i] = t->dim[i];
+  }
+  return seen;
+}
+
 typedef struct Merge {
   Arena *arena;
   Kernel *kernel;
@@ -117,6 +128,15 @@ static void merge_statement(Merge *m, Statement *s) {
   s->out_rank = n;
 }
 
+static void kernel_tensor_drop(KernelTensor *tensor, int position) {
+  for (int i = position; i + 1 < tensor->rank; i++) {
+    tensor->extent[i] = tensor->extent[i + 1];
+    tensor->global[i] = tensor->global[i + 1];
+    tensor->dim[i] = tensor->dim[i + 1];
+  }
+  tensor->rank--;
+}
+
 static void merge_dims(Merge *m) {
   Kernel *k = m->kernel;
   for (int s = 0; s < k->stages.len; s++) {
@@ -133,11 +153,8 @@ static void merge_dims(Merge *m) {
     if (p < 0) continue;
     tensor->extent[p] = extent_mul(tensor->extent[p], tensor->extent[p + 1]);
     tensor->global[p] *= tensor->global[p + 1];
-    for (int i = p + 1; i + 1 < tensor->rank; i++) {
-      tensor->extent[i] = tensor->extent[i + 1];
-      tensor->global[i] = tensor->global[i + 1];
-    }
-    tensor->rank--;
+    tensor->dim[p] = arena_printf(m->arena, "%s_%s", tensor->dim[p], tensor->dim[p + 1]);
+    kernel_tensor_drop(tensor, p + 1);
   }
   LoopDim *a = &k->dims[m->a];
   const LoopDim *b = &k->dims[m->b];
@@ -149,7 +166,102 @@ static void merge_dims(Merge *m) {
   k->n_dims--;
 }
 
+// ---- dimensions of extent 1 --------------------------------------------------------------------------------------
+
+typedef struct Units {
+  Arena *arena;
+  Kernel *kernel;
+  bool (*drop)[IR_MAX_RANK]; // by kernel tensor and position
+  Index by[IR_MAX_DIMS];     // loop dims of extent 1 are 0
+} Units;
+
+static bool is_unit(Extent e) { return e.fixed == 1 && e.block < 0; }
+
+// A position of extent 1 can go unless an access may fall outside of it.
+static void check_unit_access(void *ctx, const Expr *e) {
+  Units *u = ctx;
+  if (e->kind != EXPR_ACCESS) return;
+  const int t = kernel_find_tensor(u->kernel, e->access.tensor);
+  int64_t extent[IR_MAX_DIMS], lo, hi;
+  for (int d = 0; d < u->kernel->n_dims; d++) extent[d] = u->kernel->dims[d].global;
+  for (int i = 0; i < e->access.rank; i++) {
+    index_range(&e->access.index[i], extent, u->kernel->n_dims, &lo, &hi);
+    if (lo != 0 || hi != 0 || e->access.index[i].div != 1) u->drop[t][i] = false;
+  }
+}
+
+static const Expr *without_units(void *ctx, const Expr *e) {
+  const Units *u = ctx;
+  e = expr_substitute(u->arena, e, u->by, u->kernel->n_dims);
+  if (e->kind != EXPR_ACCESS) return e;
+  const int t = kernel_find_tensor(u->kernel, e->access.tensor);
+  Index index[IR_MAX_RANK];
+  int n = 0;
+  for (int i = 0; i < e->access.rank; i++)
+    if (!u->drop[t][i]) index[n++] = e->access.index[i];
+  return expr_access(u->arena, e->access.tensor, e->type, n, index, e->access.outside);
+}
+
+static void drop_statement_units(Units *u, const int *renumbered, Statement *s) {
+  s->body = expr_map(u->arena, s->body, without_units, u);
+  if (s->place != NULL) s->place = expr_map(u->arena, s->place, without_units, u);
+  const int t = kernel_find_tensor(u->kernel, s->out);
+  int n = 0;
+  for (int i = 0; i < s->out_rank; i++)
+    if (!u->drop[t][i]) s->out_dim[n++] = renumbered[s->out_dim[i]];
+  s->out_rank = n;
+}
+
+static int drop_units(Arena *arena, Kernel *k, int keep) {
+  Units u = {.arena = arena, .kernel = k};
+  u.drop = arena_alloc(arena, sizeof *u.drop * (size_t)(k->tensors.len + 1));
+  for (int t = 0; t < k->tensors.len; t++)
+    for (int i = 0; i < k->tensors.at[t].rank; i++) u.drop[t][i] = is_unit(k->tensors.at[t].extent[i]);
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].statements.len; i++)
+      expr_visit(k->stages.at[s].statements.at[i].body, check_unit_access, &u);
+  int renumbered[IR_MAX_DIMS], n = 0, n_grid = 0;
+  for (int d = 0; d < k->n_dims; d++) {
+    bool dropped = is_unit(k->dims[d].extent) && d != keep;
+    for (int s = 0; s < k->stages.len; s++) // unless a result keeps the position it indexes
+      for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+        const Statement *statement = &k->stages.at[s].statements.at[i];
+        for (int r = 0; r < statement->out_rank; r++)
+          dropped &= statement->out_dim[r] != d || u.drop[kernel_find_tensor(k, statement->out)][r];
+      }
+    renumbered[d] = dropped ? -1 : n;
+    u.by[d] = dropped ? index_const(0) : index_dim(n);
+    n_grid += !dropped && d < k->n_grid;
+    n += !dropped;
+  }
+  for (int s = 0; s < k->stages.len; s++) {
+    Stage *stage = &k->stages.at[s];
+    for (int i = 0; i < stage->statements.len; i++) drop_statement_units(&u, renumbered, &stage->statements.at[i]);
+    int inner = 0;
+    for (int i = 0; i < stage->n_inner; i++)
+      if (renumbered[stage->inner[i]] >= 0) stage->inner[inner++] = renumbered[stage->inner[i]];
+    if (inner == 0 && stage->n_inner > 0) { // reductions over nothing
+      for (int i = 0; i < stage->statements.len; i++) {
+        Statement *statement = &stage->statements.at[i];
+        if (statement->reduce == REDUCE_ARGMAX) statement->body = expr_int(arena, 0);
+        statement->reduce = REDUCE_NONE;
+      }
+    }
+    stage->n_inner = inner;
+  }
+  for (int d = 0; d < k->n_dims; d++)
+    if (renumbered[d] >= 0) k->dims[renumbered[d]] = k->dims[d];
+  if (keep >= 0) keep = renumbered[keep];
+  k->n_dims = n;
+  k->n_grid = n_grid;
+  for (int t = 0; t < k->tensors.len; t++)
+    for (int i = k->tensors.at[t].rank - 1; i >= 0; i--)
+      if (u.drop[t][i]) kernel_tensor_drop(&k->tensors.at[t], i);
+  return keep;
+}
+
 int kernel_collapse(Arena *arena, Kernel *kernel, int keep) {
+  keep = drop_units(arena, kernel, keep);
   Merge m = {.arena = arena, .kernel = kernel, .position = NEW_ARRAY(arena, int, kernel->tensors.len)};
   for (m.a = 0; m.a < kernel->n_dims; m.a++)
     for (m.b = 0; m.b < kernel->n_dims;) {

@@ -2,9 +2,11 @@
 #ifndef PARCC_PASSES_COLLAPSE_H
 #define PARCC_PASSES_COLLAPSE_H
 
-#include "../ir/program.h"
+#include "lowering.h"
 
-// Merges as many dimensions of the kernel as possible; dims[0 .. n_grid) are rows, each stage's inner dims its own.
+// A graph tensor in its own shape, as a kernel sees it at first.
+KernelTensor kernel_tensor(Lowering *l, const Graph *graph, int tensor);
+// Drops dimensions of extent 1 and merges as many of the others as possible; dims[0 .. n_grid) are rows, each stage's inner dims its own.
 // `keep`: a dimension that may not be merged, or -1; its number afterwards is returned.
 int kernel_collapse(Arena *arena, Kernel *kernel, int keep);
 int kernel_find_tensor(const Kernel *kernel, int tensor); // position in kernel->tensors, or -1

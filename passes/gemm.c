@@ -40,14 +40,7 @@ static Operand operand_of_access(const Kernel *k, const Expr *access) {
 }
 
 static void add_tensor(Lowering *l, Kernel *k, const Graph *graph, int tensor) {
-  if (kernel_find_tensor(k, tensor) >= 0) return;
-  const Tensor *t = graph_tensor(graph, tensor);
-  KernelTensor seen = {.tensor = tensor, .rank = t->rank};
-  for (int i = 0; i < t->rank; i++) {
-    seen.extent[i] = lowering_tensor_extent(l, t, i);
-    seen.global[i] = t->extent[i];
-  }
-  vec_push(l->arena, &k->tensors, seen);
+  if (kernel_find_tensor(k, tensor) < 0) vec_push(l->arena, &k->tensors, kernel_tensor(l, graph, tensor));
 }
 
 // The contraction as a kernel of one statement, its dims merged as far as the operands allow.

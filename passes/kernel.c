@@ -224,14 +224,8 @@ static void drop_dead_statements(Builder *b) {
 // ---- tensors -----------------------------------------------------------------------------------------------------
 
 static void add_kernel_tensor(Builder *b, int tensor) {
-  if (kernel_find_tensor(&b->kernel, tensor) >= 0) return;
-  const Tensor *t = graph_tensor(b->g->graph, tensor);
-  KernelTensor seen = {.tensor = tensor, .rank = t->rank};
-  for (int i = 0; i < t->rank; i++) {
-    seen.extent[i] = lowering_tensor_extent(b->l, t, i);
-    seen.global[i] = t->extent[i];
-  }
-  vec_push(b->l->arena, &b->kernel.tensors, seen);
+  if (kernel_find_tensor(&b->kernel, tensor) < 0)
+    vec_push(b->l->arena, &b->kernel.tensors, kernel_tensor(b->l, b->g->graph, tensor));
 }
 
 static void add_access_tensor(void *ctx, const Expr *e) {
@@ -390,6 +384,7 @@ static void slice_kernel(Lowering *l, Kernel *k, int sliced_out) {
     for (int i = 1; i < tensor->rank; i++) {
       tensor->extent[i - 1] = tensor->extent[i];
       tensor->global[i - 1] = tensor->global[i];
+      tensor->dim[i - 1] = tensor->dim[i];
     }
     tensor->rank--;
   }

@@ -5,6 +5,8 @@
 #include "pipeline.h"
 
 void pass_autodiff(Graph *train);
+// Of several losses: puts their sum first in the list, as "loss"; a part of that name becomes "main".
+void graph_add_total_loss(Graph *graph);
 // Constant folding, trivial operators, common subexpressions, dead code. Counts are folded unless `partial_batches`:
 // the evaluation graph, whose last batch may be smaller.
 void pass_simplify(Graph *graph, bool partial_batches);

@@ -2,7 +2,10 @@
 
 #include "passes.h"
 
-static void autodiff(Compilation *c) { pass_autodiff(c->model->train); }
+static void autodiff(Compilation *c) {
+  pass_autodiff(c->model->train);
+  graph_add_total_loss(c->model->eval);
+}
 
 static void simplify(Compilation *c) {
   pass_simplify(c->model->init, false);

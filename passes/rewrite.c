@@ -67,7 +67,9 @@ void op_drop_unit_dims(Graph *graph, Op *op) {
   op->body = expr_substitute(graph->arena, op->body, by, op->n_dims);
   memcpy(op->dims, dims, sizeof *dims * (size_t)n);
   op->n_dims = n;
-  if (n == op->n_out && op->reduce != REDUCE_ARGMAX) op->reduce = REDUCE_NONE;
+  if (n > op->n_out) return;
+  if (op->reduce == REDUCE_ARGMAX) op->body = expr_int(graph->arena, 0); // of one element
+  op->reduce = REDUCE_NONE;
 }
 
 void dims_of_tensor(const Tensor *tensor, Dim *dims) {
