@@ -500,11 +500,13 @@ static void open_inner(Emitter *e, const Stage *stage) {
   e->indent += 2;
 }
 
+// Results are stored once all statements of the stage have read what they need.
 static void emit_stores(Emitter *e, const Stage *stage) {
+  const bool once = stage->n_inner == 0 && e->k->kind == KERNEL_GRID;
   for (int i = 0; i < stage->statements.len; i++) {
     const Statement *s = &stage->statements.at[i];
     if (s->store && (s->reduce == REDUCE_NONE || stage->n_inner == 0))
-      line(e, "%s = %s;", result_element(e, s), e->value[find_tensor(e, s->out)].name);
+      line(e, "%s%s = %s;", once ? "ONCE " : "", result_element(e, s), e->value[find_tensor(e, s->out)].name);
   }
 }
 
@@ -552,10 +554,8 @@ static void emit_row_stage(Emitter *e, const Stage *stage) {
       const Statement *s = &stage->statements.at[i];
       emit_point(e, s);
       e->value[find_tensor(e, s->out)].kind = VALUE_ROW;
-      if (s->store && e->k->kind == KERNEL_GRID)
-        line(e, "ONCE %s = %s;", result_element(e, s), e->value[find_tensor(e, s->out)].name);
     }
-    if (e->k->kind == KERNEL_FLAT) emit_stores(e, stage);
+    emit_stores(e, stage);
     return;
   }
   const char **array = NEW_ARRAY(e->arena, const char *, stage->statements.len);

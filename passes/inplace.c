@@ -32,6 +32,18 @@ static bool statement_reads(const Statement *s, int tensor) {
   return r.any;
 }
 
+// Threads of a block compute the values of a row each for itself, and one of them stores: another may read after that.
+// Harmless where only the storing statement reads `in`, and nothing reads its result.
+static bool row_value_races(const Kernel *k, const Stage *stage, const Statement *store, int in) {
+  if (k->kind != KERNEL_GRID || stage->n_inner > 0) return false;
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+      const Statement *statement = &k->stages.at[s].statements.at[i];
+      if (statement_reads(statement, store->out) || (statement != store && statement_reads(statement, in))) return true;
+    }
+  return false;
+}
+
 bool inplace_in_kernel(const Program *program, const Kernel *k, int in, int out) {
   const ProgTensor *a = &program->tensors.at[in], *b = &program->tensors.at[out];
   if ((a->type == TYPE_REAL) != (b->type == TYPE_REAL)) return false;
@@ -49,7 +61,7 @@ bool inplace_in_kernel(const Program *program, const Kernel *k, int in, int out)
         store = &k->stages.at[s].statements.at[i];
         store_stage = s;
       }
-  if (store == NULL) return false;
+  if (store == NULL || row_value_races(k, &k->stages.at[store_stage], store, in)) return false;
   SamePoint p = {in, store, true};
   for (int s = 0; s < k->stages.len; s++)
     for (int i = 0; i < k->stages.at[s].statements.len; i++) {
