@@ -120,7 +120,7 @@ static void print_mesh(const Codegen *g, Text *out) {
 static void print_shape(const Program *p, const ProgTensor *t, Text *out) {
   text_printf(out, "[");
   for (int i = 0; i < t->rank; i++)
-    text_printf(out, "%s%s", i > 0 ? ", " : "", name_extent(p, t->extent[i]));
+    text_printf(out, "%s%s", i > 0 ? ", " : "", name_extent(p->arena, p, t->extent[i]));
   text_printf(out, "]");
 }
 
@@ -380,7 +380,9 @@ const char *codegen_print(const Program *program) {
   Text out = {.arena = program->arena};
   g->kernels.arena = g->functions.arena = g->function_names.arena = program->arena;
   g->book = (KernelBook){.program = program, .by_text.arena = program->arena, .taken.arena = program->arena, .out = &g->kernels};
+  g->book.scratch = arena_new();
   for (int k = 0; k < PROCEDURES; k++) print_procedure(g, k);
+  arena_free(g->book.scratch);
   print_header(g, &out);
   print_mesh(g, &out);
   print_tensors(g, &out);

@@ -108,7 +108,7 @@ static void name_dims(Emitter *e) {
     const LoopDim *dim = &e->k->dims[d];
     const bool flat = e->k->kind == KERNEL_FLAT;
     e->var[d] = flat ? "i" : fresh(e, joined_name(e, dim->name), "d");
-    const char *value = name_extent(e->p, dim->extent);
+    const char *value = name_extent(e->arena, e->p, dim->extent);
     if (literal_extent(e, d)) e->len[d] = value;
     else if (flat) {
       e->len[d] = "count";
@@ -181,7 +181,7 @@ static const char *extent_name(Emitter *e, int t, int i, const Index *index) {
   if (plain >= 0 && extent_equal(e->k->dims[plain].extent, tensor->extent[i])) return e->len[plain];
   if (e->extent[t][i] == NULL) {
     e->extent[t][i] = number_param(e, length_name(e, joined_name(e, tensor->dim[i])), "N", "long",
-                                   name_extent(e->p, tensor->extent[i]));
+                                   name_extent(e->arena, e->p, tensor->extent[i]));
   }
   return e->extent[t][i];
 }
@@ -642,9 +642,9 @@ static int pointer_params(const Emitter *e, PointerParam *params) {
   return n;
 }
 
-static void prepare(Emitter *e, const Program *p, const Kernel *k, bool generic, Text *body) {
-  *e = (Emitter){.p = p, .k = k, .arena = p->arena, .generic = generic, .body = body, .indent = 2};
-  e->taken.arena = p->arena;
+static void prepare(Emitter *e, Arena *arena, const Program *p, const Kernel *k, bool generic, Text *body) {
+  *e = (Emitter){.p = p, .k = k, .arena = arena, .generic = generic, .body = body, .indent = 2};
+  e->taken.arena = arena;
   name_pointers(e);
   name_dims(e);
   emit_body(e);
@@ -677,45 +677,46 @@ static void print_comment(const Step *step, Text *out) {
 // Prints the kernel's definition unless an equal one stands already; its C name. `generic`: the prepared emitter.
 static const char *define_kernel(KernelBook *book, const Step *step, Emitter *generic) {
   Arena *arena = book->program->arena;
-  Text key = {.arena = arena};
+  Text key = {.arena = book->scratch};
   print_signature(generic, "", &key);
   const int known = names_get(&book->by_text, text_str(&key));
   if (known >= 0) return book->names.at[known];
   const char *name = name_unique(arena, &book->taken, arena_printf(arena, "k_%s", step->kernel.name));
-  names_set(&book->by_text, text_str(&key), book->names.len);
+  names_set(&book->by_text, arena_strdup(arena, text_str(&key)), book->names.len);
   vec_push(arena, &book->names, name);
-  Text body = {.arena = arena};
+  Text body = {.arena = book->scratch};
   Emitter e;
-  prepare(&e, book->program, &step->kernel, false, &body);
+  prepare(&e, book->scratch, book->program, &step->kernel, false, &body);
   print_comment(step, book->out);
   print_signature(&e, name, book->out);
   return name;
 }
 
 // The number of blocks, threads or columns to launch.
-static const char *work_text(const Program *p, const Kernel *k) {
+static const char *work_text(Arena *arena, const Program *p, const Kernel *k) {
   Extent work = extent_fixed(1);
   const int n = k->kind == KERNEL_FLAT ? k->n_dims : k->n_grid;
   for (int d = n > MAX_GRID ? n - MAX_GRID : 0; d < n; d++) work = extent_mul(work, k->dims[d].extent);
-  return name_extent(p, work);
+  return name_extent(arena, p, work);
 }
 
 void emit_launch(KernelBook *book, const Step *step, const char *loop, int indent, Text *out) {
   static const char *const macro[] = {"LAUNCH_FLAT", "LAUNCH_ROWS", "LAUNCH_LANES"};
   const Program *p = book->program;
   const Kernel *k = &step->kernel;
-  Text body = {.arena = p->arena};
+  arena_reset(book->scratch);
+  Text body = {.arena = book->scratch};
   Emitter e;
-  prepare(&e, p, k, true, &body);
+  prepare(&e, book->scratch, p, k, true, &body);
   const char *name = define_kernel(book, step, &e);
-  text_printf(out, "%*s%s(%s, %s", indent, "", macro[k->kind], name, work_text(p, k));
+  text_printf(out, "%*s%s(%s, %s", indent, "", macro[k->kind], name, work_text(book->scratch, p, k));
   PointerParam pointers[MAX_POINTERS];
   const int n = pointer_params(&e, pointers);
   for (int i = 0; i < n; i++) {
     const int t = pointers[i].tensor;
     text_printf(out, ", t.%s", tensor_at(&e, t)->c_name);
     const Extent stride = k->tensors.at[t].loop_stride;
-    if (loop != NULL && stride.fixed != 0) text_printf(out, " + %s * %s", loop, name_extent(p, stride));
+    if (loop != NULL && stride.fixed != 0) text_printf(out, " + %s * %s", loop, name_extent(book->scratch, p, stride));
   }
   for (int i = 0; i < e.params.len; i++) text_printf(out, ", %s", e.params.at[i].value);
   text_printf(out, ");\n");

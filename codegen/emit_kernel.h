@@ -10,6 +10,7 @@ typedef struct KernelBook {
   Names by_text;  // generic text -> position in names
   VEC(const char *) names;
   Names taken;
+  Arena *scratch; // for the text of one kernel at a time
   Text *out;      // where definitions go
 } KernelBook;
 

@@ -19,13 +19,13 @@ const char *axis_constant(const Program *p, int axis) {
 
 // Leading dimensions may not be 0, even of empty matrices.
 static const char *leading(const Program *p, Extent ld) {
-  const char *text = name_extent(p, ld);
+  const char *text = name_extent(p->arena, p, ld);
   return ld.block < 0 ? text : arena_printf(p->arena, "(%s > 0 ? %s : 1)", text, text);
 }
 
 static const char *operand(const Program *p, int t, Extent stride, const char *loop) {
   if (loop == NULL || stride.fixed == 0) return tensor(p, t);
-  return arena_printf(p->arena, "%s + %s * %s", tensor(p, t), loop, name_extent(p, stride));
+  return arena_printf(p->arena, "%s + %s * %s", tensor(p, t), loop, name_extent(p->arena, p, stride));
 }
 
 // cuBLAS counts in columns: row-major c = a b is column-major c' = b' a'.
@@ -41,13 +41,13 @@ static void emit_gemm(const Program *p, const Gemm *g, const char *loop, int ind
   const bool batched = g->batch.block >= 0 || g->batch.fixed != 1;
   text_printf(out, "%sCHECK_CUBLAS(cublas%cgemm%s(parcc.cublas, CUBLAS_OP_%c, CUBLAS_OP_%c, %s, %s, %s, %s,\n", pad,
               p->model->f64 ? 'D' : 'S', batched ? "StridedBatched" : "", g->b_transposed ? 'T' : 'N',
-              g->a_transposed ? 'T' : 'N', name_extent(p, g->n), name_extent(p, g->m), name_extent(p, g->k), alpha);
+              g->a_transposed ? 'T' : 'N', name_extent(p->arena, p, g->n), name_extent(p->arena, p, g->m), name_extent(p->arena, p, g->k), alpha);
   text_printf(out, "%s    %s, %s, ", pad, operand(p, g->b, g->loop_b, loop), leading(p, g->ldb));
-  if (batched) text_printf(out, "%s, ", name_extent(p, g->batch_b));
+  if (batched) text_printf(out, "%s, ", name_extent(p->arena, p, g->batch_b));
   text_printf(out, "%s, %s, ", operand(p, g->a, g->loop_a, loop), leading(p, g->lda));
-  if (batched) text_printf(out, "%s, ", name_extent(p, g->batch_a));
+  if (batched) text_printf(out, "%s, ", name_extent(p->arena, p, g->batch_a));
   text_printf(out, "%s, %s, %s", g->accumulate ? "&one" : "&zero", operand(p, g->c, g->loop_c, loop), leading(p, g->ldc));
-  if (batched) text_printf(out, ", %s, %s", name_extent(p, g->batch_c), name_extent(p, g->batch));
+  if (batched) text_printf(out, ", %s, %s", name_extent(p->arena, p, g->batch_c), name_extent(p->arena, p, g->batch));
   text_printf(out, "));\n");
   if (g->alpha != 1) text_printf(out, "%*s}\n", indent, "");
 }
@@ -55,17 +55,17 @@ static void emit_gemm(const Program *p, const Gemm *g, const char *loop, int ind
 static const char *count_of(const Program *p, int t) {
   Extent count = extent_fixed(1);
   for (int i = 0; i < p->tensors.at[t].rank; i++) count = extent_mul(count, p->tensors.at[t].extent[i]);
-  return name_extent(p, count);
+  return name_extent(p->arena, p, count);
 }
 
 static void emit_all_gather(const Program *p, const Collective *c, const char *pad, Text *out) {
   const RankBlock *block = &p->blocks.at[c->block];
-  const char *inner = name_extent(p, c->inner), *name = name_identifier(p->arena, block->name);
+  const char *inner = name_extent(p->arena, p, c->inner), *name = name_identifier(p->arena, block->name);
   const char *axis = axis_constant(p, c->axis);
   text_printf(out, "%sCHECK_NCCL(ncclGroupStart());\n", pad);
   text_printf(out, "%sfor (int root = 0; root < %s; root++) {\n", pad, axis);
   text_printf(out, "%s  const Interval of = parcc_block(%lld, %s, root);\n", pad, (long long)block->extent, axis);
-  text_printf(out, "%s  for (long row = 0; row < %s; row++)\n", pad, name_extent(p, c->outer));
+  text_printf(out, "%s  for (long row = 0; row < %s; row++)\n", pad, name_extent(p->arena, p, c->outer));
   text_printf(out,
               "%s    CHECK_NCCL(ncclBroadcast(%s + row * %s.len * %s, %s + (row * %lld + of.lo) * %s, of.len * %s, %s, root, "
               "%s, parcc.comm));\n",
@@ -76,13 +76,13 @@ static void emit_all_gather(const Program *p, const Collective *c, const char *p
 
 static void emit_slice(const Program *p, const Collective *c, const char *pad, Text *out) {
   const RankBlock *block = &p->blocks.at[c->block];
-  const char *name = name_identifier(p->arena, block->name), *inner = name_extent(p, c->inner);
+  const char *name = name_identifier(p->arena, block->name), *inner = name_extent(p->arena, p, c->inner);
   const char *type = name_type(p, p->tensors.at[c->tensor].type);
   text_printf(out,
               "%sCHECK_CUDA(cudaMemcpy2DAsync(%s, %s.len * %s * sizeof(%s), %s + %s.lo * %s, %lld * %s * sizeof(%s), %s.len * "
               "%s * sizeof(%s), %s, cudaMemcpyDeviceToDevice, parcc.compute));\n",
               pad, tensor(p, c->dst), name, inner, type, tensor(p, c->tensor), name, inner, (long long)block->extent, inner,
-              type, name, inner, type, name_extent(p, c->outer));
+              type, name, inner, type, name_extent(p->arena, p, c->outer));
 }
 
 static void emit_collective(const Program *p, const Collective *c, const char *pad, Text *out) {
@@ -91,7 +91,7 @@ static void emit_collective(const Program *p, const Collective *c, const char *p
   switch (c->kind) {
   case RESHARD_all_reduce:
     text_printf(out, "%sCHECK_NCCL(ncclAllReduce(%s, %s, %s, %s, %s, %s, parcc.comm));\n", pad, tensor(p, c->tensor),
-                tensor(p, c->tensor), name_extent(p, c->count), nccl_type(p, c->tensor), op[c->reduce],
+                tensor(p, c->tensor), name_extent(p->arena, p, c->count), nccl_type(p, c->tensor), op[c->reduce],
                 axis_communicator(p, c->axis));
     return;
   case RESHARD_all_gather: emit_all_gather(p, c, pad, out); return;
@@ -108,7 +108,7 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
   case STEP_GEMM: emit_gemm(p, &step->gemm, loop, indent, out); return;
   case STEP_LOOP:
     text_printf(out, "%sfor (long %s = 0; %s < %s; %s++) {\n", pad, step->loop.var, step->loop.var,
-                name_extent(p, step->loop.extent), step->loop.var);
+                name_extent(p->arena, p, step->loop.extent), step->loop.var);
     for (int i = 0; i < step->loop.body.len; i++) emit_step(book, step->loop.body.at[i], step->loop.var, indent + 2, out);
     text_printf(out, "%s}\n", pad);
     return;

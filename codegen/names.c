@@ -70,11 +70,11 @@ const char *name_number(Arena *arena, double value, ScalarType type, bool f64) {
   return arena_printf(arena, "%s%s%s", text, has_point ? "" : ".", f64 ? (has_point ? "" : "0") : has_point ? "f" : "0f");
 }
 
-const char *name_extent(const Program *p, Extent e) {
-  if (e.block < 0) return arena_printf(p->arena, "%lld", (long long)e.fixed);
-  const char *block = name_identifier(p->arena, p->blocks.at[e.block].name);
-  if (e.fixed == 1) return arena_printf(p->arena, "%s.len", block);
-  return arena_printf(p->arena, "%lld * %s.len", (long long)e.fixed, block);
+const char *name_extent(Arena *arena, const Program *p, Extent e) {
+  if (e.block < 0) return arena_printf(arena, "%lld", (long long)e.fixed);
+  const char *block = name_identifier(arena, p->blocks.at[e.block].name);
+  if (e.fixed == 1) return arena_printf(arena, "%s.len", block);
+  return arena_printf(arena, "%lld * %s.len", (long long)e.fixed, block);
 }
 
 const char *name_type(const Program *p, ScalarType type) {

@@ -15,7 +15,7 @@ const char *name_in_comment(Arena *arena, const char *text);
 // A number of the given type: 0.5f, 0.5, 3, -INFINITY.
 const char *name_number(Arena *arena, double value, ScalarType type, bool f64);
 // "64", "n.len", "35 * n.len"
-const char *name_extent(const Program *program, Extent extent);
+const char *name_extent(Arena *arena, const Program *program, Extent extent);
 const char *name_type(const Program *program, ScalarType type);
 
 #endif

@@ -40,6 +40,18 @@ void arena_free(Arena *arena) {
   free(arena);
 }
 
+void arena_reset(Arena *arena) {
+  Chunk *kept = arena->chunk;
+  if (kept == NULL) return;
+  for (Chunk *chunk = kept->next, *next; chunk != NULL; chunk = next) {
+    next = chunk->next;
+    free(chunk);
+  }
+  memset(kept->data, 0, kept->used);
+  kept->next = NULL;
+  kept->used = 0;
+}
+
 void *arena_alloc(Arena *arena, size_t size) {
   if (size > SIZE_MAX / 2) fatal("out of memory");
   const size_t align = sizeof(max_align_t);
@@ -66,12 +78,14 @@ char *arena_strndup(Arena *arena, const char *text, size_t len) {
 char *arena_strdup(Arena *arena, const char *text) { return arena_strndup(arena, text, strlen(text)); }
 
 char *arena_vprintf(Arena *arena, const char *format, va_list args) {
+  char buffer[256]; // most texts fit, and are formatted once
   va_list again;
   va_copy(again, args);
-  const int len = vsnprintf(NULL, 0, format, again);
-  va_end(again);
+  const int len = vsnprintf(buffer, sizeof buffer, format, args);
   char *text = arena_alloc(arena, (size_t)len + 1);
-  vsnprintf(text, (size_t)len + 1, format, args);
+  if ((size_t)len < sizeof buffer) memcpy(text, buffer, (size_t)len);
+  else vsnprintf(text, (size_t)len + 1, format, again);
+  va_end(again);
   return text;
 }
 

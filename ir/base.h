@@ -15,6 +15,8 @@ typedef struct Arena Arena;
 
 Arena *arena_new(void);
 void arena_free(Arena *arena);
+// Forgets everything in the arena but keeps its memory for reuse: for work that is done over and over.
+void arena_reset(Arena *arena);
 // Zeroed memory of `size` bytes, aligned for any object, owned by the arena.
 void *arena_alloc(Arena *arena, size_t size);
 char *arena_strdup(Arena *arena, const char *text);
