@@ -1,0 +1,881 @@
+// mlp on 4 ranks. Written by parcc from mlp.dnn; edit freely, or run parcc again.
+//
+//   mesh        data=4 
+//   plan        data parallel: the batch of 64 is divided over the ranks, parameters are on every rank
+//   parameters  669706
+//   memory      8121600 bytes on each device, in one arena (largest sum of live tensors: 8121600)
+//   sent by each rank in a step: forward 2 collectives, 12 bytes; backward 6 collectives, 4018236 bytes; report 1 collective, 6 bytes
+//
+//   parcc-cc THIS.cu -o PROG && mpiexec -n 4 PROG --data DIR
+
+#include "parcc.h"
+
+enum { RANKS = 4, DATA = 4 };
+static const float one = 1, zero = 0;
+
+static Interval batch; // this rank's part of 64, over data
+static ncclComm_t over_data;
+static cudaEvent_t event[8];
+
+// Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
+static struct {
+  float *dense1_w; // dense1.w [512, 784]
+  float *dense1_b; // dense1.b [512]
+  float *dense2_w; // dense2.w [512, 512]
+  float *dense2_b; // dense2.b [512]
+  float *dense3_w; // dense3.w [10, 512]
+  float *dense3_b; // dense3.b [10]
+  float *dense1_w_velocity; // dense1.w.velocity [512, 784]
+  float *dense1_b_velocity; // dense1.b.velocity [512]
+  float *dense2_w_velocity; // dense2.w.velocity [512, 512]
+  float *dense2_b_velocity; // dense2.b.velocity [512]
+  float *dense3_w_velocity; // dense3.w.velocity [10, 512]
+  float *dense3_b_velocity; // dense3.b.velocity [10]
+  float *image; // image [batch.len, 1, 28, 28]
+  int *label; // label [batch.len]
+  float *view; // view [batch.len, 784]
+  float *dense1_y; // dense1.y [batch.len, 512]
+  float *relu; // relu [batch.len, 512]
+  float *dense2_y; // dense2.y [batch.len, 512]
+  float *relu_2; // relu.2 [batch.len, 512]
+  float *dense3_y; // dense3.y [batch.len, 10]
+  float *dense3_y_2; // dense3.y.2 [batch.len, 10]
+  float *cross_entropy_z; // cross_entropy.z [batch.len, 10]
+  float *cross_entropy_total; // cross_entropy.total [batch.len]
+  float *cross_entropy_each; // cross_entropy.each [batch.len]
+  float *cross_entropy_sum; // cross_entropy.sum []
+  float *cross_entropy_sum_2; // cross_entropy.sum.2 []
+  float *cross_entropy; // cross_entropy []
+  int *accuracy_best; // accuracy.best [batch.len]
+  float *accuracy_sum; // accuracy.sum []
+  float *accuracy; // accuracy []
+  float *dense1_w_grad; // dense1.w.grad [512, 784]
+  float *dense1_b_grad; // dense1.b.grad [512]
+  float *dense2_w_grad; // dense2.w.grad [512, 512]
+  float *dense2_b_grad; // dense2.b.grad [512]
+  float *dense3_w_grad; // dense3.w.grad [10, 512]
+  float *dense3_b_grad; // dense3.b.grad [10]
+  float *dense1_b_grad_square; // dense1.b.grad.square []
+  float *dense2_w_grad_square; // dense2.w.grad.square []
+  float *dense2_b_grad_square; // dense2.b.grad.square []
+  float *dense3_w_grad_square; // dense3.w.grad.square []
+  float *dense3_b_grad_square; // dense3.b.grad.square []
+  float *gradient_norm; // gradient_norm []
+  float *dense1_w_v; // dense1.w.v [512, 784]
+  float *dense1_w_u; // dense1.w.u [512, 784]
+  float *dense1_b_v; // dense1.b.v [512]
+  float *dense1_b_u; // dense1.b.u [512]
+  float *dense2_w_v; // dense2.w.v [512, 512]
+  float *dense2_w_u; // dense2.w.u [512, 512]
+  float *dense2_b_v; // dense2.b.v [512]
+  float *dense2_b_u; // dense2.b.u [512]
+  float *dense3_w_v; // dense3.w.v [10, 512]
+  float *dense3_w_u; // dense3.w.u [10, 512]
+  float *dense3_b_v; // dense3.b.v [10]
+  float *dense3_b_u; // dense3.b.u [10]
+  float *cross_entropy_sum_grad; // cross_entropy.sum.grad []
+  float *cross_entropy_total_grad; // cross_entropy.total.grad [batch.len]
+  float *cross_entropy_picked_grad; // cross_entropy.picked.grad [batch.len]
+  float *cross_entropy_z_grad_2; // cross_entropy.z.grad.2 [batch.len, 10]
+  float *cross_entropy_z_grad_3; // cross_entropy.z.grad.3 [batch.len, 10]
+  float *relu_2_grad; // relu.2.grad [batch.len, 512]
+  float *dense2_y_2_grad; // dense2.y.2.grad [batch.len, 512]
+  float *relu_grad; // relu.grad [batch.len, 512]
+  float *dense1_y_2_grad; // dense1.y.2.grad [batch.len, 512]
+  float *dense1_w_grad_square_rows; // dense1.w.grad.square.rows [512]
+  float *dense2_w_grad_square_rows; // dense2.w.grad.square.rows [512]
+  float *dense3_w_grad_square_rows; // dense3.w.grad.square.rows [10]
+  float *cross_entropy_sum_whole; // cross_entropy.sum.whole []
+  float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
+  float *dense3_b_grad_whole; // dense3.b.grad.whole [10]
+  float *dense3_w_grad_whole; // dense3.w.grad.whole [10, 512]
+  float *dense2_b_grad_whole; // dense2.b.grad.whole [512]
+  float *dense2_w_grad_whole; // dense2.w.grad.whole [512, 512]
+  float *dense1_b_grad_whole; // dense1.b.grad.whole [512]
+  float *dense1_w_grad_whole; // dense1.w.grad.whole [512, 784]
+  float *accuracy_sum_whole; // accuracy.sum.whole []
+  float *eval_image; // image [batch.len, 1, 28, 28]
+  int *eval_label; // label [batch.len]
+  float *eval_view; // view [batch.len, 784]
+  float *eval_dense1_y; // dense1.y [batch.len, 512]
+  float *eval_relu; // relu [batch.len, 512]
+  float *eval_dense2_y; // dense2.y [batch.len, 512]
+  float *eval_relu_2; // relu.2 [batch.len, 512]
+  float *eval_dense3_y; // dense3.y [batch.len, 10]
+  float *eval_dense3_y_2; // dense3.y.2 [batch.len, 10]
+  float *eval_cross_entropy_each; // cross_entropy.each [batch.len]
+  float *eval_cross_entropy_sum; // cross_entropy.sum []
+  float *eval_cross_entropy_sum_2; // cross_entropy.sum.2 []
+  float *eval_cross_entropy; // cross_entropy []
+  int *eval_accuracy_best; // accuracy.best [batch.len]
+  float *eval_accuracy_sum; // accuracy.sum []
+  float *eval_accuracy; // accuracy []
+  float *eval_cross_entropy_sum_whole; // cross_entropy.sum.whole []
+  float *eval_cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
+  float *eval_accuracy_sum_whole; // accuracy.sum.whole []
+} t;
+
+// ---- kernels ---------------------------------------------------------------------------------------------------------
+
+// dense1: init (mlp.dnn:9)
+__global__ void k_init(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
+  FLAT(i, count) {
+    const float w_ = 0.035714286f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    w[i] = w_;
+  }
+}
+
+// dense2: init (mlp.dnn:9)
+__global__ void k_init2(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
+  FLAT(i, count) {
+    const float w_ = 0.044194174f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    w[i] = w_;
+  }
+}
+
+// dense1: init (mlp.dnn:20)
+__global__ void k_init3(float *__restrict__ velocity, long count) {
+  FLAT(i, count) {
+    const float velocity_ = 0.0f;
+    velocity[i] = velocity_;
+  }
+}
+
+// dense1: dense_relu (mlp.dnn:9)
+__global__ void k_dense_relu(float *__restrict__ y2, const float *__restrict__ b, long N, long CO) {
+  GRID(n, N) {
+    BLOCK(co, CO) {
+      const float y_ = y2[n * CO + co] + b[co];
+      const float relu_ = parcc_maxf(y_, 0.0f);
+      y2[n * CO + co] = relu_;
+    }
+  }
+}
+
+// dense3: dense_cross_entropy (mlp.dnn:11)
+__global__ void k_dense_cross_entropy(float *__restrict__ y, float *__restrict__ z, float *__restrict__ total, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N) {
+  GRID_LANES(n0, lanes, N) {
+    float top_[LANES];
+    LANE(l, lanes) top_[l] = -INFINITY;
+    for (long co = 0; co < 10; co++)
+      LANE(l, lanes) {
+        const long n = n0 + l;
+        const float y_ = y2[n * 10 + co] + b[co];
+        const float v = y_;
+        top_[l] = v > top_[l] ? v : top_[l];
+        y[n * 10 + co] = y_;
+      }
+    float total_[LANES];
+    LANE(l, lanes) total_[l] = 0.0f;
+    float picked_[LANES];
+    LANE(l, lanes) picked_[l] = 0.0f;
+    for (long co = 0; co < 10; co++)
+      LANE(l, lanes) {
+        const long n = n0 + l;
+        const float z_ = y[n * 10 + co] - top_[l];
+        total_[l] += expf(z_);
+        picked_[l] += (float)((label[n] == co)) * z_;
+        z[n * 10 + co] = z_;
+      }
+    LANE(l, lanes) {
+      const long n = n0 + l;
+      total[n] = total_[l];
+    }
+    float each_[LANES];
+    LANE(l, lanes) {
+      const long n = n0 + l;
+      each_[l] = (label[n] == -1) ? 0.0f : (logf(total_[l]) - picked_[l]);
+      each[n] = each_[l];
+    }
+  }
+}
+
+// cross_entropy (mlp.dnn:13)
+__global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict__ each, long N) {
+  GRID(row, 1) {
+    (void)row;
+    float sum_ = 0.0f;
+    BLOCK(n, N) {
+      sum_ += each[n];
+    }
+    sum_ = BLOCK_SUM(sum_);
+    ONCE sum[0] = sum_;
+  }
+}
+
+// cross_entropy (mlp.dnn:13)
+__global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict__ label, long N) {
+  GRID(row, 1) {
+    (void)row;
+    float sum_ = 0.0f;
+    BLOCK(n, N) {
+      sum_ += (label[n] != -1) ? 1.0f : 0.0f;
+    }
+    sum_ = BLOCK_SUM(sum_);
+    ONCE sum[0] = sum_;
+  }
+}
+
+// cross_entropy (mlp.dnn:13)
+__global__ void k_cross_entropy3(float *__restrict__ cross_entropy, const float *__restrict__ whole, const float *__restrict__ whole2) {
+  FLAT(i, 1) {
+    const float cross_entropy_ = whole[0] / parcc_maxf(whole2[0], 1.0f);
+    cross_entropy[0] = cross_entropy_;
+  }
+}
+
+// cross_entropy_grad (mlp.dnn:13)
+__global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__restrict__ whole) {
+  FLAT(i, 1) {
+    const float grad_ = 1.0f / parcc_maxf(whole[0], 1.0f);
+    grad[0] = grad_;
+  }
+}
+
+// cross_entropy_grad (mlp.dnn:13)
+__global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restrict__ grad3, const int *__restrict__ label, const float *__restrict__ grad2, const float *__restrict__ total, long count) {
+  FLAT(i, count) {
+    const float grad_ = ((label[i] == -1) ? 0.0f : grad2[0]) / total[i];
+    const float grad_2 = -((label[i] == -1) ? 0.0f : grad2[0]);
+    grad[i] = grad_;
+    grad3[i] = grad_2;
+  }
+}
+
+// cross_entropy_grad (mlp.dnn:13)
+__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N, long C) {
+  GRID(n, N) {
+    BLOCK(c, C) {
+      const float grad_ = grad2[n] * expf(z[n * C + c]);
+      grad[n * C + c] = grad_;
+    }
+  }
+}
+
+// cross_entropy_dense_grad (mlp.dnn:13)
+__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad5, const float *__restrict__ grad2, const int *__restrict__ label, const float *__restrict__ grad4, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
+    float grad_[LANES];
+    LANE(l, lanes) grad_[l] = 0.0f;
+    for (long n = 0; n < N; n++)
+      LANE(l, lanes) {
+        const long c = c0 + l;
+        const float grad_2 = grad2[n] * (float)((label[n] == c));
+        const float grad_3 = grad_2 + grad4[n * C + c];
+        grad_[l] += grad_3;
+        grad3[n * C + c] = grad_3;
+      }
+    LANE(l, lanes) {
+      const long c = c0 + l;
+      grad5[c] = grad_[l];
+    }
+  }
+}
+
+// relu_dense_grad (mlp.dnn:9)
+__global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, long CO, long N) {
+  GRID_LANES(co0, lanes, CO) {
+    float grad_[LANES];
+    LANE(l, lanes) grad_[l] = 0.0f;
+    for (long n = 0; n < N; n++)
+      LANE(l, lanes) {
+        const long co = co0 + l;
+        const float grad_2 = (grad[n * CO + co] > 0.0f) ? grad2[n * CO + co] : 0.0f;
+        grad_[l] += grad_2;
+        grad[n * CO + co] = grad_2;
+      }
+    LANE(l, lanes) {
+      const long co = co0 + l;
+      grad3[co] = grad_[l];
+    }
+  }
+}
+
+// accuracy (mlp.dnn:14)
+__global__ void k_accuracy(int *__restrict__ best, const float *__restrict__ y, long N) {
+  GRID_LANES(n0, lanes, N) {
+    float best_[LANES];
+    LANE(l, lanes) best_[l] = -INFINITY;
+    long best_at[LANES];
+    LANE(l, lanes) best_at[l] = 0;
+    for (long c = 0; c < 10; c++)
+      LANE(l, lanes) {
+        const long n = n0 + l;
+        const float v = y[n * 10 + c];
+        if (v > best_[l]) {
+          best_[l] = v;
+          best_at[l] = c;
+        }
+      }
+    LANE(l, lanes) {
+      const long n = n0 + l;
+      best[n] = (int)best_at[l];
+    }
+  }
+}
+
+// accuracy (mlp.dnn:14)
+__global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ label, const int *__restrict__ best, long N) {
+  GRID(row, 1) {
+    (void)row;
+    float sum_ = 0.0f;
+    BLOCK(n, N) {
+      sum_ += ((label[n] != -1) && (best[n] == label[n])) ? 1.0f : 0.0f;
+    }
+    sum_ = BLOCK_SUM(sum_);
+    ONCE sum[0] = sum_;
+  }
+}
+
+// dense1: gradient_norm (mlp.dnn:20)
+__global__ void k_gradient_norm(float *__restrict__ rows, const float *__restrict__ whole, long CO, long CI) {
+  GRID(co, CO) {
+    float rows_ = 0.0f;
+    BLOCK(ci, CI) {
+      rows_ += whole[co * CI + ci] * whole[co * CI + ci];
+    }
+    rows_ = BLOCK_SUM(rows_);
+    ONCE rows[co] = rows_;
+  }
+}
+
+// dense1: gradient_norm (mlp.dnn:20)
+__global__ void k_gradient_norm2(float *__restrict__ square, const float *__restrict__ whole, long CO) {
+  GRID(row, 1) {
+    (void)row;
+    float square_ = 0.0f;
+    BLOCK(co, CO) {
+      square_ += whole[co] * whole[co];
+    }
+    square_ = BLOCK_SUM(square_);
+    ONCE square[0] = square_;
+  }
+}
+
+// dense1: gradient_norm (mlp.dnn:20)
+__global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float *__restrict__ rows, const float *__restrict__ square2, const float *__restrict__ square3, const float *__restrict__ square4, const float *__restrict__ square5, const float *__restrict__ square6, long CO) {
+  GRID(row, 1) {
+    (void)row;
+    float square_ = 0.0f;
+    BLOCK(co, CO) {
+      square_ += rows[co];
+    }
+    square_ = BLOCK_SUM(square_);
+    const float gradient_norm_ = sqrtf((((((square_ + square2[0]) + square3[0]) + square4[0]) + square5[0]) + square6[0]));
+    ONCE gradient_norm[0] = gradient_norm_;
+  }
+}
+
+// dense1: sgd (mlp.dnn:20)
+__global__ void k_sgd(float *__restrict__ v, float *__restrict__ u, const float *__restrict__ whole, long count, float lr) {
+  FLAT(i, count) {
+    const float v_ = (0.9f * v[i]) + whole[i];
+    const float u_ = u[i] - (lr * v_);
+    v[i] = v_;
+    u[i] = u_;
+  }
+}
+
+// dense3: dense_cross_entropy (mlp.dnn:11)
+__global__ void k_dense_cross_entropy2(float *__restrict__ y, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N) {
+  GRID_LANES(n0, lanes, N) {
+    float top_[LANES];
+    LANE(l, lanes) top_[l] = -INFINITY;
+    for (long co = 0; co < 10; co++)
+      LANE(l, lanes) {
+        const long n = n0 + l;
+        const float y_ = y2[n * 10 + co] + b[co];
+        const float v = y_;
+        top_[l] = v > top_[l] ? v : top_[l];
+        y[n * 10 + co] = y_;
+      }
+    float total_[LANES];
+    LANE(l, lanes) total_[l] = 0.0f;
+    float picked_[LANES];
+    LANE(l, lanes) picked_[l] = 0.0f;
+    for (long co = 0; co < 10; co++)
+      LANE(l, lanes) {
+        const long n = n0 + l;
+        const float z_ = y[n * 10 + co] - top_[l];
+        total_[l] += expf(z_);
+        picked_[l] += (float)((label[n] == co)) * z_;
+      }
+    float each_[LANES];
+    LANE(l, lanes) {
+      const long n = n0 + l;
+      each_[l] = (label[n] == -1) ? 0.0f : (logf(total_[l]) - picked_[l]);
+      each[n] = each_[l];
+    }
+  }
+}
+
+// ---- one step --------------------------------------------------------------------------------------------------------
+
+// Initial values of parameters and states.
+static void init(void) {
+  AT("dense1 init", "mlp.dnn:9");
+  LAUNCH_FLAT(k_init, 401408, t.dense1_w, 401408, parcc.seed, (unsigned long long)parcc.step, 0);
+  LAUNCH_FLAT(k_init, 512, t.dense1_b, 512, parcc.seed, (unsigned long long)parcc.step, 1);
+
+  AT("dense2 init", "mlp.dnn:9");
+  LAUNCH_FLAT(k_init2, 262144, t.dense2_w, 262144, parcc.seed, (unsigned long long)parcc.step, 2);
+  LAUNCH_FLAT(k_init2, 512, t.dense2_b, 512, parcc.seed, (unsigned long long)parcc.step, 3);
+
+  AT("dense3 init", "mlp.dnn:11");
+  LAUNCH_FLAT(k_init2, 5120, t.dense3_w, 5120, parcc.seed, (unsigned long long)parcc.step, 4);
+  LAUNCH_FLAT(k_init2, 10, t.dense3_b, 10, parcc.seed, (unsigned long long)parcc.step, 5);
+
+  AT("dense1 init", "mlp.dnn:20");
+  LAUNCH_FLAT(k_init3, 401408, t.dense1_w_velocity, 401408);
+  LAUNCH_FLAT(k_init3, 512, t.dense1_b_velocity, 512);
+
+  AT("dense2 init", "mlp.dnn:20");
+  LAUNCH_FLAT(k_init3, 262144, t.dense2_w_velocity, 262144);
+  LAUNCH_FLAT(k_init3, 512, t.dense2_b_velocity, 512);
+
+  AT("dense3 init", "mlp.dnn:20");
+  LAUNCH_FLAT(k_init3, 5120, t.dense3_w_velocity, 5120);
+  LAUNCH_FLAT(k_init3, 10, t.dense3_b_velocity, 10);
+}
+
+// The losses of the batch.
+static void forward(void) {
+  AT("dense1 dense", "mlp.dnn:9");
+  // dense1.y[n, co] = sum(ci) (view[n, ci] * dense1.w[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 784, &one,
+      t.dense1_w, 784, t.view, 784, &zero, t.dense1_y, 512));
+  LAUNCH_ROWS(k_dense_relu, batch.len, t.relu, t.dense1_b, batch.len, 512);
+
+  AT("dense2 dense", "mlp.dnn:9");
+  // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 512, &one,
+      t.dense2_w, 512, t.relu, 512, &zero, t.dense2_y, 512));
+  LAUNCH_ROWS(k_dense_relu, batch.len, t.relu_2, t.dense2_b, batch.len, 512);
+
+  AT("dense3 dense", "mlp.dnn:11");
+  // dense3.y[n, co] = sum(ci) (relu.2[n, ci] * dense3.w[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 10, batch.len, 512, &one,
+      t.dense3_w, 512, t.relu_2, 512, &zero, t.dense3_y, 10));
+  LAUNCH_LANES(k_dense_cross_entropy, batch.len, t.dense3_y_2, t.cross_entropy_z, t.cross_entropy_total, t.cross_entropy_each, t.dense3_y, t.dense3_b, t.label, batch.len);
+
+  AT("cross_entropy", "mlp.dnn:13");
+  LAUNCH_ROWS(k_cross_entropy, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "mlp.dnn:13");
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+
+  AT("cross_entropy", "mlp.dnn:13");
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "mlp.dnn:13");
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+
+  AT("cross_entropy", "mlp.dnn:13");
+  LAUNCH_FLAT(k_cross_entropy3, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
+}
+
+// The gradients of all parameters.
+static void backward(void) {
+  AT("cross_entropy", "mlp.dnn:13");
+  LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
+  LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
+  LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
+  LAUNCH_LANES(k_cross_entropy_dense_grad, 10, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 10, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 all_reduce", "mlp.dnn:11");
+  CHECK_NCCL(ncclAllReduce(t.dense3_b_grad, t.dense3_b_grad, 10, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+
+  AT("dense3 dense", "mlp.dnn:11");
+  // relu.2.grad[n, co] = sum(co2) (cross_entropy.z.grad.3[n, co2] * dense3.w[co2, co])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 512, batch.len, 10, &one,
+      t.dense3_w, 512, t.cross_entropy_z_grad_3, 10, &zero, t.relu_2_grad, 512));
+  // dense3.w.grad[co, ci] = sum(n) (cross_entropy.z.grad.3[n, co] * relu.2[n, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 512, 10, batch.len, &one,
+      t.relu_2, 512, t.cross_entropy_z_grad_3, 10, &zero, t.dense3_w_grad, 512));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 all_reduce", "mlp.dnn:11");
+  CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 5120, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+
+  AT("relu", "mlp.dnn:9");
+  LAUNCH_LANES(k_relu_dense_grad, 512, t.dense2_y_2_grad, t.dense2_b_grad, t.relu_2_grad, 512, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_reduce", "mlp.dnn:9");
+  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 512, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+
+  AT("dense2 dense", "mlp.dnn:9");
+  // relu.grad[n, co] = sum(co2) (dense2.y.2.grad[n, co2] * dense2.w[co2, co])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 512, batch.len, 512, &one,
+      t.dense2_w, 512, t.dense2_y_2_grad, 512, &zero, t.relu_grad, 512));
+  // dense2.w.grad[co, ci] = sum(n) (dense2.y.2.grad[n, co] * relu[n, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 512, 512, batch.len, &one,
+      t.relu, 512, t.dense2_y_2_grad, 512, &zero, t.dense2_w_grad, 512));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_reduce", "mlp.dnn:9");
+  CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 262144, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+
+  AT("relu", "mlp.dnn:9");
+  LAUNCH_LANES(k_relu_dense_grad, 512, t.dense1_y_2_grad, t.dense1_b_grad, t.relu_grad, 512, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 all_reduce", "mlp.dnn:9");
+  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 512, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
+
+  AT("dense1 dense", "mlp.dnn:9");
+  // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad[n, co] * view[n, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 784, 512, batch.len, &one,
+      t.view, 784, t.dense1_y_2_grad, 512, &zero, t.dense1_w_grad, 784));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 all_reduce", "mlp.dnn:9");
+  CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 401408, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
+}
+
+// What is only reported: metrics and the gradients' norm.
+static void report(void) {
+  AT("accuracy", "mlp.dnn:14");
+  LAUNCH_LANES(k_accuracy, batch.len, t.accuracy_best, t.dense3_y_2, batch.len);
+  LAUNCH_ROWS(k_accuracy2, 1, t.accuracy_sum, t.label, t.accuracy_best, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "mlp.dnn:14");
+  CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+
+  AT("accuracy", "mlp.dnn:14");
+  LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+
+  AT("dense1 gradient_norm", "mlp.dnn:20");
+  LAUNCH_ROWS(k_gradient_norm, 512, t.dense1_w_grad_square_rows, t.dense1_w_grad_whole, 512, 784);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  LAUNCH_ROWS(k_gradient_norm2, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 512);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+
+  AT("dense2 gradient_norm", "mlp.dnn:20");
+  LAUNCH_ROWS(k_gradient_norm, 512, t.dense2_w_grad_square_rows, t.dense2_w_grad_whole, 512, 512);
+  LAUNCH_ROWS(k_cross_entropy, 1, t.dense2_w_grad_square, t.dense2_w_grad_square_rows, 512);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole, 512);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("dense3 gradient_norm", "mlp.dnn:20");
+  LAUNCH_ROWS(k_gradient_norm, 10, t.dense3_w_grad_square_rows, t.dense3_w_grad_whole, 10, 512);
+  LAUNCH_ROWS(k_cross_entropy, 1, t.dense3_w_grad_square, t.dense3_w_grad_square_rows, 10);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LAUNCH_ROWS(k_gradient_norm2, 1, t.dense3_b_grad_square, t.dense3_b_grad_whole, 10);
+
+  AT("dense1 gradient_norm", "mlp.dnn:20");
+  LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.dense1_w_grad_square_rows, t.dense1_b_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.dense3_w_grad_square, t.dense3_b_grad_square, 512);
+}
+
+// The optimizer.
+static void update(void) {
+  AT("dense1 sgd", "mlp.dnn:20");
+  LAUNCH_FLAT(k_sgd, 401408, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 401408, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 512, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 512, (float)parcc.lr);
+
+  AT("dense2 sgd", "mlp.dnn:20");
+  LAUNCH_FLAT(k_sgd, 262144, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 262144, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 512, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 512, (float)parcc.lr);
+
+  AT("dense3 sgd", "mlp.dnn:20");
+  LAUNCH_FLAT(k_sgd, 5120, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 5120, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
+}
+
+// Losses and metrics of a batch of the test split.
+static void evaluate(void) {
+  AT("dense1 dense", "mlp.dnn:9");
+  // dense1.y[n, co] = sum(ci) (view[n, ci] * dense1.w[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 784, &one,
+      t.dense1_w, 784, t.eval_view, 784, &zero, t.eval_dense1_y, 512));
+  LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu, t.dense1_b, batch.len, 512);
+
+  AT("dense2 dense", "mlp.dnn:9");
+  // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 512, &one,
+      t.dense2_w, 512, t.eval_relu, 512, &zero, t.eval_dense2_y, 512));
+  LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu_2, t.dense2_b, batch.len, 512);
+
+  AT("dense3 dense", "mlp.dnn:11");
+  // dense3.y[n, co] = sum(ci) (relu.2[n, ci] * dense3.w[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 10, batch.len, 512, &one,
+      t.dense3_w, 512, t.eval_relu_2, 512, &zero, t.eval_dense3_y, 10));
+  LAUNCH_LANES(k_dense_cross_entropy2, batch.len, t.eval_dense3_y_2, t.eval_cross_entropy_each, t.eval_dense3_y, t.dense3_b, t.eval_label, batch.len);
+
+  AT("cross_entropy", "mlp.dnn:13");
+  LAUNCH_ROWS(k_cross_entropy, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "mlp.dnn:13");
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+
+  AT("cross_entropy", "mlp.dnn:13");
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "mlp.dnn:13");
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("cross_entropy", "mlp.dnn:13");
+  LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
+
+  AT("accuracy", "mlp.dnn:14");
+  LAUNCH_LANES(k_accuracy, batch.len, t.eval_accuracy_best, t.eval_dense3_y_2, batch.len);
+  LAUNCH_ROWS(k_accuracy2, 1, t.eval_accuracy_sum, t.eval_label, t.eval_accuracy_best, batch.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "mlp.dnn:14");
+  CHECK_NCCL(ncclAllReduce(t.eval_accuracy_sum, t.eval_accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("accuracy", "mlp.dnn:14");
+  LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_accuracy, t.eval_accuracy_sum_whole, t.eval_cross_entropy_sum_2_whole);
+}
+
+// ---- the run ---------------------------------------------------------------------------------------------------------
+
+static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset
+    {"image", PARCC_FLOAT, 4, {64, 1, 28, 28}, 0, {"idx", "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz", 0.00392156862745098, 0.0}},
+    {"label", PARCC_INT, 1, {64}, 10, {"idx", "train-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte.gz", 1.0, 0.0}},
+};
+
+static const char *const scalars[] = {"loss", "accuracy"};
+
+static double learning_rate(double step, double steps) {
+  (void)step;
+  (void)steps;
+  return (0.05 * ((step < 1e+02) ? parcc_min(((step + 1.0) / 1e+02), 1.0) : (0.5 * (1.0 + cos(((3.141592653589793 * (step - 1e+02)) / parcc_max((steps - 1e+02), 1.0)))))));
+}
+
+static const ParccModel model = {
+    .name = "mlp",
+    .source = "mlp.dnn",
+    .ranks = RANKS,
+    .batch = 64,
+    .real = PARCC_FLOAT,
+    .inputs = inputs,
+    .n_inputs = 2,
+    .scalars = scalars,
+    .n_scalars = 2,
+    .steps = 0,
+    .epochs = 5,
+    .learning_rate = learning_rate,
+};
+
+static void place_tensors(void) {
+  char *const arena = parcc_arena(8121600);
+  t.dense1_w = (float *)(arena + 0);
+  t.dense1_b = (float *)(arena + 1605632);
+  t.dense2_w = (float *)(arena + 1607680);
+  t.dense2_b = (float *)(arena + 2656256);
+  t.dense3_w = (float *)(arena + 2658304);
+  t.dense3_b = (float *)(arena + 2678784);
+  t.dense1_w_velocity = (float *)(arena + 2679040);
+  t.dense1_b_velocity = (float *)(arena + 4284672);
+  t.dense2_w_velocity = (float *)(arena + 4286720);
+  t.dense2_b_velocity = (float *)(arena + 5335296);
+  t.dense3_w_velocity = (float *)(arena + 5337344);
+  t.dense3_b_velocity = (float *)(arena + 5357824);
+  t.image = (float *)(arena + 8012288);
+  t.label = (int *)(arena + 8120576);
+  t.view = (float *)(arena + 8012288);
+  t.dense1_y = (float *)(arena + 8062464);
+  t.relu = (float *)(arena + 8062464);
+  t.dense2_y = (float *)(arena + 5358080);
+  t.relu_2 = (float *)(arena + 5358080);
+  t.dense3_y = (float *)(arena + 5390848);
+  t.dense3_y_2 = (float *)(arena + 8119808);
+  t.cross_entropy_z = (float *)(arena + 5391616);
+  t.cross_entropy_total = (float *)(arena + 5392384);
+  t.cross_entropy_each = (float *)(arena + 5392640);
+  t.cross_entropy_sum = (float *)(arena + 5390848);
+  t.cross_entropy_sum_2 = (float *)(arena + 8121088);
+  t.cross_entropy = (float *)(arena + 8121344);
+  t.accuracy_best = (int *)(arena + 8012288);
+  t.accuracy_sum = (float *)(arena + 8012544);
+  t.accuracy = (float *)(arena + 8016384);
+  t.dense1_w_grad = (float *)(arena + 5358080);
+  t.dense1_b_grad = (float *)(arena + 8115712);
+  t.dense2_w_grad = (float *)(arena + 6963712);
+  t.dense2_b_grad = (float *)(arena + 8117760);
+  t.dense3_w_grad = (float *)(arena + 8095232);
+  t.dense3_b_grad = (float *)(arena + 8120832);
+  t.dense1_b_grad_square = (float *)(arena + 8016640);
+  t.dense2_w_grad_square = (float *)(arena + 8016896);
+  t.dense2_b_grad_square = (float *)(arena + 8014592);
+  t.dense3_w_grad_square = (float *)(arena + 8014848);
+  t.dense3_b_grad_square = (float *)(arena + 8014336);
+  t.gradient_norm = (float *)(arena + 8015104);
+  t.dense1_w_v = (float *)(arena + 2679040);
+  t.dense1_w_u = (float *)(arena + 0);
+  t.dense1_b_v = (float *)(arena + 4284672);
+  t.dense1_b_u = (float *)(arena + 1605632);
+  t.dense2_w_v = (float *)(arena + 4286720);
+  t.dense2_w_u = (float *)(arena + 1607680);
+  t.dense2_b_v = (float *)(arena + 5335296);
+  t.dense2_b_u = (float *)(arena + 2656256);
+  t.dense3_w_v = (float *)(arena + 5337344);
+  t.dense3_w_u = (float *)(arena + 2658304);
+  t.dense3_b_v = (float *)(arena + 5357824);
+  t.dense3_b_u = (float *)(arena + 2678784);
+  t.cross_entropy_sum_grad = (float *)(arena + 5390848);
+  t.cross_entropy_total_grad = (float *)(arena + 5392640);
+  t.cross_entropy_picked_grad = (float *)(arena + 5392896);
+  t.cross_entropy_z_grad_2 = (float *)(arena + 5390848);
+  t.cross_entropy_z_grad_3 = (float *)(arena + 5423616);
+  t.relu_2_grad = (float *)(arena + 5390848);
+  t.dense2_y_2_grad = (float *)(arena + 5358080);
+  t.relu_grad = (float *)(arena + 5390848);
+  t.dense1_y_2_grad = (float *)(arena + 8062464);
+  t.dense1_w_grad_square_rows = (float *)(arena + 8012288);
+  t.dense2_w_grad_square_rows = (float *)(arena + 8014336);
+  t.dense3_w_grad_square_rows = (float *)(arena + 8014336);
+  t.cross_entropy_sum_whole = (float *)(arena + 5390848);
+  t.cross_entropy_sum_2_whole = (float *)(arena + 8121088);
+  t.dense3_b_grad_whole = (float *)(arena + 8120832);
+  t.dense3_w_grad_whole = (float *)(arena + 8095232);
+  t.dense2_b_grad_whole = (float *)(arena + 8117760);
+  t.dense2_w_grad_whole = (float *)(arena + 6963712);
+  t.dense1_b_grad_whole = (float *)(arena + 8115712);
+  t.dense1_w_grad_whole = (float *)(arena + 5358080);
+  t.accuracy_sum_whole = (float *)(arena + 8012544);
+  t.eval_image = (float *)(arena + 5358080);
+  t.eval_label = (int *)(arena + 5441024);
+  t.eval_view = (float *)(arena + 5358080);
+  t.eval_dense1_y = (float *)(arena + 5408256);
+  t.eval_relu = (float *)(arena + 5408256);
+  t.eval_dense2_y = (float *)(arena + 5358080);
+  t.eval_relu_2 = (float *)(arena + 5358080);
+  t.eval_dense3_y = (float *)(arena + 5390848);
+  t.eval_dense3_y_2 = (float *)(arena + 5358080);
+  t.eval_cross_entropy_each = (float *)(arena + 5358848);
+  t.eval_cross_entropy_sum = (float *)(arena + 5359104);
+  t.eval_cross_entropy_sum_2 = (float *)(arena + 5359360);
+  t.eval_cross_entropy = (float *)(arena + 5359616);
+  t.eval_accuracy_best = (int *)(arena + 5358848);
+  t.eval_accuracy_sum = (float *)(arena + 5358080);
+  t.eval_accuracy = (float *)(arena + 5358336);
+  t.eval_cross_entropy_sum_whole = (float *)(arena + 5359104);
+  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 5359360);
+  t.eval_accuracy_sum_whole = (float *)(arena + 5358080);
+}
+
+// What --save writes and --load reads.
+static ParccTensor stored[12];
+
+static void list_stored(void) {
+  {
+    const ParccTensor tensor = {"dense1.w", PARCC_FLOAT, 2, {512, 784}, {{0, 512}, {0, 784}}, t.dense1_w, PARCC_PARAM};
+    stored[0] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense1.b", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense1_b, PARCC_PARAM};
+    stored[1] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense2.w", PARCC_FLOAT, 2, {512, 512}, {{0, 512}, {0, 512}}, t.dense2_w, PARCC_PARAM};
+    stored[2] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense2.b", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense2_b, PARCC_PARAM};
+    stored[3] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.w", PARCC_FLOAT, 2, {10, 512}, {{0, 10}, {0, 512}}, t.dense3_w, PARCC_PARAM};
+    stored[4] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.b", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b, PARCC_PARAM};
+    stored[5] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense1.w.velocity", PARCC_FLOAT, 2, {512, 784}, {{0, 512}, {0, 784}}, t.dense1_w_velocity, PARCC_STATE};
+    stored[6] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense1.b.velocity", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense1_b_velocity, PARCC_STATE};
+    stored[7] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense2.w.velocity", PARCC_FLOAT, 2, {512, 512}, {{0, 512}, {0, 512}}, t.dense2_w_velocity, PARCC_STATE};
+    stored[8] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense2.b.velocity", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense2_b_velocity, PARCC_STATE};
+    stored[9] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.w.velocity", PARCC_FLOAT, 2, {10, 512}, {{0, 10}, {0, 512}}, t.dense3_w_velocity, PARCC_STATE};
+    stored[10] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.b.velocity", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b_velocity, PARCC_STATE};
+    stored[11] = tensor;
+  }
+  parcc_stored(stored, 12);
+}
+
+int main(int argc, char **argv) {
+  parcc_start(argc, argv, &model);
+  over_data = parcc_axis(1, DATA);
+  parcc_events(event, 8);
+  place_tensors();
+  list_stored();
+  batch = parcc_block(64, DATA, parcc.rank / 1 % DATA);
+  init();
+  parcc_load();
+
+  while (parcc_next_step()) {
+    LOAD_BATCH(0, t.image, batch, {0, 1}, {0, 28}, {0, 28});
+    LOAD_BATCH(1, t.label, batch);
+    forward();
+    backward();
+    if (parcc_reports()) report();
+    update();
+    END_STEP(t.gradient_norm, t.cross_entropy, t.accuracy);
+  }
+
+  for (long count; (count = parcc_next_eval()) > 0;) {
+    batch = parcc_block(count, DATA, parcc.rank / 1 % DATA);
+    LOAD_BATCH(0, t.eval_image, batch, {0, 1}, {0, 28}, {0, 28});
+    LOAD_BATCH(1, t.eval_label, batch);
+    evaluate();
+    END_EVAL(count, t.eval_cross_entropy, t.eval_accuracy);
+  }
+  return parcc_finish();
+}
