@@ -24,19 +24,16 @@ typedef struct Traffic {
   double bytes;
 } Traffic;
 
-static int64_t element_size(const Program *p, int t) {
-  return p->tensors.at[t].type == TYPE_REAL && p->model->f64 ? 8 : 4;
-}
+// The axes that ranks are counted along: the last one is the batch.
+static int mesh_axes(const Program *p) { return p->mesh.n_axes - 1; }
 
 static Traffic traffic_of(const Program *p, ProcedureKind kind) {
   Traffic traffic = {0, 0};
   for (int i = 0; i < p->procedure[kind].steps.len; i++) {
     const Step *step = p->procedure[kind].steps.at[i];
     if (step->kind != STEP_COLLECTIVE) continue;
-    const Collective *c = &step->collective;
-    const double bytes = (double)extent_max(p, c->count) * (double)element_size(p, c->tensor);
     traffic.collectives++;
-    traffic.bytes += reshard_bytes(c->kind, bytes, p->mesh.axis[c->axis].size);
+    traffic.bytes += step->collective.bytes;
   }
   return traffic;
 }
@@ -59,9 +56,8 @@ static void print_header(const Codegen *g, Text *out) {
   text_printf(out, "// %s on %d rank%s. Written by parcc from %s; edit freely, or run parcc again.\n//\n", name, ranks,
               ranks == 1 ? "" : "s", name_in_comment(g->arena, p->model->source));
   text_printf(out, "//   mesh        ");
-  for (int a = 0; a < p->mesh.n_axes; a++) text_printf(out, "%s=%d ", p->mesh.axis[a].name, p->mesh.axis[a].size);
-  text_printf(out, "\n//   plan        data parallel: the batch of %lld is divided over the ranks, parameters are on every rank\n",
-              (long long)p->model->batch);
+  for (int a = 0; a < mesh_axes(p); a++) text_printf(out, "%s%s=%d", a > 0 ? " " : "", p->mesh.axis[a].name, p->mesh.axis[a].size);
+  text_printf(out, "\n//   plan        %s\n", p->plan_text);
   text_printf(out, "//   parameters  %lld\n", (long long)parameters(p));
   text_printf(out, "//   memory      %lld bytes on each device, in one arena (largest sum of live tensors: %lld)\n",
               (long long)p->arena_bytes, (long long)p->lower_bound);
@@ -84,7 +80,7 @@ static bool axis_used(const Program *p, int axis) {
   for (int k = 0; k < PROCEDURES; k++)
     for (int i = 0; i < p->procedure[k].steps.len; i++) {
       const Step *step = p->procedure[k].steps.at[i];
-      if (step->kind == STEP_COLLECTIVE && step->collective.axis == axis) return true;
+      if (step->kind == STEP_COLLECTIVE && step->collective.kind == RESHARD_all_reduce && step->collective.axis == axis) return true;
     }
   return false;
 }
@@ -102,19 +98,33 @@ static bool program_has_gemm(const Program *p) {
   return false;
 }
 
+static const char *axes_text(const Program *p, uint32_t axes) {
+  Text text = {.arena = p->arena};
+  for (int a = 0; a < mesh_axes(p); a++)
+    if (axes >> a & 1) text_printf(&text, "%s%s", text.len > 0 ? ", " : "", p->mesh.axis[a].name);
+  return text.len > 0 ? text_str(&text) : "no axis";
+}
+
 static void print_mesh(const Codegen *g, Text *out) {
   const Program *p = g->p;
   text_printf(out, "enum { RANKS = %d", mesh_ranks(&p->mesh));
-  for (int a = 0; a < p->mesh.n_axes; a++) text_printf(out, ", %s = %d", axis_constant(p, a), p->mesh.axis[a].size);
+  for (int a = 0; a < mesh_axes(p); a++) text_printf(out, ", %s = %d", axis_constant(p, a), p->mesh.axis[a].size);
   text_printf(out, " };\n");
   if (program_has_gemm(p)) text_printf(out, "static const %s one = 1, zero = 0;\n", name_type(p, TYPE_REAL));
   text_printf(out, "\n");
   for (int b = 0; b < p->blocks.len; b++)
     text_printf(out, "static Interval %s; // this rank's part of %lld, over %s\n", name_identifier(g->arena, p->blocks.at[b].name),
-                (long long)p->blocks.at[b].extent, p->mesh.axis[p->blocks.at[b].axis].name);
-  for (int a = 0; a < p->mesh.n_axes; a++)
+                (long long)p->blocks.at[b].extent, axes_text(p, p->blocks.at[b].axes));
+  for (int a = 0; a < mesh_axes(p); a++)
     if (axis_used(p, a)) text_printf(out, "static ncclComm_t %s;\n", axis_communicator(p, a));
   if (p->n_events > 0) text_printf(out, "static cudaEvent_t event[%d];\n", p->n_events);
+  if (g->book.divisions.len == 0) return;
+  text_printf(out, "static ncclComm_t everybody;\nstatic long samples = %lld; // in the batch at hand\n", (long long)p->model->batch);
+  text_printf(out, "\n// How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of\n"
+                   "// each axis (-1: replicated, -2: divided, else the coordinate that holds the tensor).\n");
+  text_printf(out, "static const ParccDivision division[] = {\n");
+  for (int i = 0; i < g->book.divisions.len; i++) text_printf(out, "    %s,\n", g->book.divisions.at[i]);
+  text_printf(out, "};\n");
 }
 
 static void print_shape(const Program *p, const ProgTensor *t, Text *out) {
@@ -156,13 +166,32 @@ static void print_place(const Codegen *g, const Step *step, const Step *before, 
               name_in_string(g->arena, step->loc.file != NULL ? step->loc.file : g->p->model->source), step->loc.line);
 }
 
+// The condition under which this rank runs the step; NULL: always.
+static const char *pin_condition(const Codegen *g, const Step *step) {
+  const Program *p = g->p;
+  Text text = {.arena = g->arena};
+  for (int a = 0; a < mesh_axes(p); a++) {
+    if (step->pin[a] < 0 || p->mesh.axis[a].size == 1) continue;
+    text_printf(&text, "%sparcc.rank / %d %% %s == %d", text.len > 0 ? " && " : "", mesh_stride(&p->mesh, a), axis_constant(p, a),
+                step->pin[a]);
+  }
+  return text.len > 0 ? text_str(&text) : NULL;
+}
+
+static void print_step(Codegen *g, const Step *step, Text *out) {
+  const char *pin = pin_condition(g, step);
+  if (pin != NULL) text_printf(out, "  if (%s) {\n", pin);
+  emit_step(&g->book, step, NULL, pin != NULL ? 4 : 2, out);
+  if (pin != NULL) text_printf(out, "  }\n");
+}
+
 static void print_function(Codegen *g, const char *name, const char *what, Step *const *steps, int n) {
   Text body = {.arena = g->arena};
   const Step *before = NULL;
   for (int i = 0; i < n; i++) {
     print_place(g, steps[i], before, &body);
     if (steps[i]->kind != STEP_RECORD && steps[i]->kind != STEP_WAIT) before = steps[i];
-    emit_step(&g->book, steps[i], NULL, 2, &body);
+    print_step(g, steps[i], &body);
   }
   const char *text = text_str(&body);
   text_printf(&g->functions, "\n// %s\nstatic void %s(void) {\n%s}\n", what, name, text[0] == '\n' ? text + 1 : text);
@@ -289,6 +318,22 @@ static void print_places(const Codegen *g, Text *out) {
   text_printf(out, "}\n");
 }
 
+// What this rank holds of a dimension, as an Interval.
+static const char *interval_text(const Codegen *g, Extent extent) {
+  if (extent.block < 0) return arena_printf(g->arena, "{0, %lld}", (long long)extent.fixed);
+  const char *block = name_identifier(g->arena, g->p->blocks.at[extent.block].name);
+  if (extent.fixed == 1) return block;
+  return arena_printf(g->arena, "{%lld * %s.lo, %lld * %s.len}", (long long)extent.fixed, block, (long long)extent.fixed, block);
+}
+
+// A tensor that is pinned is empty on all other ranks.
+static void print_elsewhere(const Codegen *g, const ProgTensor *t, int n, Text *out) {
+  for (int a = 0; a < mesh_axes(g->p); a++)
+    if (t->pin[a] >= 0)
+      text_printf(out, "    if (parcc.rank / %d %% %s != %d) stored[%d].own[0].len = 0;\n", mesh_stride(&g->p->mesh, a),
+                  axis_constant(g->p, a), t->pin[a], n);
+}
+
 static void print_stored(const Codegen *g, Text *out) {
   const Program *p = g->p;
   text_printf(out, "\n// What --save writes and --load reads.\nstatic ParccTensor stored[%d];\n\nstatic void list_stored(void) {\n",
@@ -302,10 +347,11 @@ static void print_stored(const Codegen *g, Text *out) {
     for (int d = 0; d < t->rank; d++) text_printf(out, "%s%lld", d > 0 ? ", " : "", (long long)t->global[d]);
     if (t->rank == 0) text_printf(out, "1");
     text_printf(out, "}, {");
-    for (int d = 0; d < t->rank; d++) text_printf(out, "%s{0, %lld}", d > 0 ? ", " : "", (long long)t->global[d]);
+    for (int d = 0; d < t->rank; d++) text_printf(out, "%s%s", d > 0 ? ", " : "", interval_text(g, t->extent[d]));
     if (t->rank == 0) text_printf(out, "{0, 1}");
-    text_printf(out, "}, t.%s, %s};\n    stored[%d] = tensor;\n  }\n", t->c_name,
-                t->role == ROLE_PARAM ? "PARCC_PARAM" : "PARCC_STATE", n++);
+    text_printf(out, "}, t.%s, %s};\n    stored[%d] = tensor;\n", t->c_name, t->role == ROLE_PARAM ? "PARCC_PARAM" : "PARCC_STATE", n);
+    print_elsewhere(g, t, n++, out);
+    text_printf(out, "  }\n");
   }
   text_printf(out, "  parcc_stored(stored, %d);\n}\n", n);
 }
@@ -318,22 +364,37 @@ static void print_batches(const Codegen *g, bool train, Text *out) {
     const ProgTensor *t = &p->tensors.at[tensor];
     text_printf(out, "    LOAD_BATCH(%d, t.%s", i, t->c_name);
     for (int d = 0; d < t->rank; d++) {
-      if (t->extent[d].block >= 0) text_printf(out, ", %s", name_identifier(g->arena, p->blocks.at[t->extent[d].block].name));
-      else text_printf(out, ", {0, %lld}", (long long)t->global[d]);
+      text_printf(out, ", %s", interval_text(g, t->extent[d]));
     }
     text_printf(out, ");\n");
   }
 }
 
+// This rank's combined coordinate on a set of axes.
+static const char *coordinate_text(const Program *p, uint32_t axes) {
+  const char *text = NULL;
+  for (int a = 0; a < mesh_axes(p); a++) {
+    if (!(axes >> a & 1)) continue;
+    const char *own = arena_printf(p->arena, "parcc.rank / %d %% %s", mesh_stride(&p->mesh, a), axis_constant(p, a));
+    text = text == NULL ? own : arena_printf(p->arena, "(%s) * %s + %s", text, axis_constant(p, a), own);
+  }
+  return text != NULL ? text : "0";
+}
+
+// count: the number of samples in the batch where it is not the whole one; then only what is cut along the batch changes.
 static void print_blocks(const Codegen *g, const char *pad, const char *count, Text *out) {
   const Program *p = g->p;
   for (int b = 0; b < p->blocks.len; b++) {
     const RankBlock *block = &p->blocks.at[b];
-    const char *extent = count;
-    if (count == NULL) extent = arena_printf(g->arena, "%lld", (long long)block->extent);
-    else if (block->extent != p->model->batch) continue;
-    text_printf(out, "%s%s = parcc_block(%s, %s, parcc.rank / %d %% %s);\n", pad, name_identifier(g->arena, block->name), extent,
-                axis_constant(p, block->axis), mesh_stride(&p->mesh, block->axis), axis_constant(p, block->axis));
+    const bool of_batch = block->axes >> mesh_axes(p) & 1;
+    if (count != NULL && !of_batch) continue;
+    const char *units = count != NULL && of_batch ? count : arena_printf(g->arena, "%lld", (long long)block->cut.units);
+    const char *name = name_identifier(g->arena, block->name);
+    text_printf(out, "%s%s = parcc_block(%s, %d, %s);\n", pad, name, units, mesh_parts(&p->mesh, block->axes),
+                coordinate_text(p, block->axes));
+    if (cut_is_plain(&block->cut, block->extent)) continue;
+    text_printf(out, "%s%s = parcc_window(%s, %lld, %lld, %lld, %lld, %lld);\n", pad, name, name, (long long)block->cut.scale,
+                (long long)block->cut.before, (long long)block->cut.after, (long long)block->cut.div, (long long)block->extent);
   }
 }
 
@@ -349,18 +410,20 @@ static void print_scalar_args(const Codegen *g, bool train, Text *out) {
 static void print_main(const Codegen *g, Text *out) {
   const Program *p = g->p;
   text_printf(out, "\nint main(int argc, char **argv) {\n  parcc_start(argc, argv, &model);\n");
-  for (int a = 0; a < p->mesh.n_axes; a++)
+  for (int a = 0; a < mesh_axes(p); a++)
     if (axis_used(p, a))
       text_printf(out, "  %s = parcc_axis(%d, %s);\n", axis_communicator(p, a), mesh_stride(&p->mesh, a), axis_constant(p, a));
   if (p->n_events > 0) text_printf(out, "  parcc_events(event, %d);\n", p->n_events);
-  text_printf(out, "  place_tensors();\n  list_stored();\n");
+  if (g->book.divisions.len > 0) text_printf(out, "  everybody = parcc_axis(1, RANKS);\n");
+  text_printf(out, "  place_tensors();\n");
   print_blocks(g, "  ", NULL, out);
-  text_printf(out, "  init();\n  parcc_load();\n\n  while (parcc_next_step()) {\n");
+  text_printf(out, "  list_stored();\n  init();\n  parcc_load();\n\n  while (parcc_next_step()) {\n");
   print_batches(g, true, out);
   text_printf(out, "    forward();\n    backward();\n    if (parcc_reports()) report();\n    update();\n");
   text_printf(out, "    END_STEP(%s", p->gradient_norm >= 0 ? arena_printf(g->arena, "t.%s", p->tensors.at[p->gradient_norm].c_name) : "NULL");
   print_scalar_args(g, true, out);
   text_printf(out, ");\n  }\n\n  for (long count; (count = parcc_next_eval()) > 0;) {\n");
+  if (g->book.divisions.len > 0) text_printf(out, "    samples = count;\n");
   print_blocks(g, "    ", "count", out);
   print_batches(g, false, out);
   text_printf(out, "    evaluate();\n    END_EVAL(count");
@@ -380,6 +443,7 @@ const char *codegen_print(const Program *program) {
   Text out = {.arena = program->arena};
   g->kernels.arena = g->functions.arena = g->function_names.arena = program->arena;
   g->book = (KernelBook){.program = program, .by_text.arena = program->arena, .taken.arena = program->arena, .out = &g->kernels};
+  g->book.division_of.arena = program->arena;
   g->book.scratch = arena_new();
   for (int k = 0; k < PROCEDURES; k++) print_procedure(g, k);
   arena_free(g->book.scratch);

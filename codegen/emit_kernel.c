@@ -131,8 +131,8 @@ static void name_pointers(Emitter *e) {
 
 // ---- indices and accesses ----------------------------------------------------------------------------------------
 
-// The local value of an index: split dims count from the start of this rank's block.
-static const char *local_index(Emitter *e, const Index *index) {
+// The sum of the loop variables in an index, each counted from the start of this rank's block.
+static const char *local_sum(Emitter *e, const Index *index) {
   Text text = {.arena = e->arena};
   int terms = 0;
   for (int d = 0; d < e->k->n_dims; d++) {
@@ -149,21 +149,30 @@ static const char *local_index(Emitter *e, const Index *index) {
   return text_str(&text);
 }
 
-// What has to be added to the local value to get the global one: the starts of blocks.
-static void add_starts(Emitter *e, const Index *index, Text *text) {
+static void add_start(Emitter *e, Text *text, int64_t factor, int block) {
+  text_printf(text, factor < 0 ? " - " : " + ");
+  if (factor != 1 && factor != -1) text_printf(text, "%lld * ", (long long)(factor < 0 ? -factor : factor));
+  text_printf(text, "%s", lo_param(e, block));
+}
+
+// The index counted from the start of `from` (a tensor's extent; NULL: from 0, the global index): loop variables count
+// from the starts of their blocks. Where both start together nothing is left to add.
+static const char *index_from(Emitter *e, const Index *index, const Extent *from) {
+  Text text = {.arena = e->arena};
+  text_printf(&text, "%s", local_sum(e, index));
+  int64_t rest = from != NULL && from->block >= 0 ? -from->fixed : 0; // of the tensor's own start
   for (int d = 0; d < e->k->n_dims; d++) {
     const Extent extent = e->k->dims[d].extent;
     if (index->coef[d] == 0 || extent.block < 0) continue;
-    text_printf(text, " + %lld * %s", (long long)(index->coef[d] * extent.fixed), lo_param(e, extent.block));
+    const int64_t factor = index->coef[d] * extent.fixed;
+    if (from != NULL && extent.block == from->block) rest += factor;
+    else add_start(e, &text, factor, extent.block);
   }
-}
-
-static const char *global_index(Emitter *e, const Index *index) {
-  Text text = {.arena = e->arena};
-  text_printf(&text, "%s", local_index(e, index));
-  add_starts(e, index, &text);
+  if (rest != 0) add_start(e, &text, rest, from->block);
   return text_str(&text);
 }
+
+static const char *global_index(Emitter *e, const Index *index) { return index_from(e, index, NULL); }
 
 static bool is_atom(const char *text) {
   for (; *text != '\0'; text++)
@@ -184,6 +193,23 @@ static const char *extent_name(Emitter *e, int t, int i, const Index *index) {
                                    name_extent(e->arena, e->p, tensor->extent[i]));
   }
   return e->extent[t][i];
+}
+
+// The extent over all ranks, which guards are about.
+static const char *global_extent_name(Emitter *e, int t, int i, const Index *index) {
+  const KernelTensor *tensor = &e->k->tensors.at[t];
+  if (tensor->extent[i].block < 0) return extent_name(e, t, i, index);
+  return number_param(e, arena_printf(e->arena, "all_%s", joined_name(e, tensor->dim[i])), "N", "long",
+                      arena_printf(e->arena, "%lld", (long long)tensor->global[i]));
+}
+
+// A global position of a dimension as one of this rank's part.
+static const char *after_start(Emitter *e, const char *position, Extent extent) {
+  if (extent.block < 0) return position;
+  Text text = {.arena = e->arena};
+  text_printf(&text, "%s", position);
+  add_start(e, &text, -extent.fixed, extent.block);
+  return text_str(&text);
 }
 
 // The element's offset by Horner's rule; position[i] are the local indices.
@@ -219,21 +245,21 @@ static const char *read_tensor(Emitter *e, const Expr *access) {
   for (int i = 0; i < rank; i++) {
     const Index *index = &access->access.index[i];
     index_range(index, extent, e->k->n_dims, &lo, &hi);
-    const int plain = index_plain_dim(index);
-    const bool sharded = tensor->extent[i].block >= 0;
-    // A sharded dimension is read through the loop that is split with it; another one through global indices.
-    position[i] = plain >= 0 && sharded ? local_index(e, index) : global_index(e, index);
     const bool below = lo < 0, above = hi >= tensor->global[i] * index->div;
-    if (!below && !above && index->div == 1) continue;
+    if (!below && !above && index->div == 1) {
+      position[i] = index_from(e, index, &tensor->extent[i]);
+      continue;
+    }
     const char *name = fresh(e, joined_name(e, tensor->dim[i]), "at");
-    line(e, "const long %s = %s;", name, position[i]);
+    line(e, "const long %s = %s;", name, global_index(e, index));
     position[i] = name;
     if (below) GUARD("%s >= 0", name);
     if (index->div != 1) {
       GUARD("%s %% %lld == 0", name, (long long)index->div);
       position[i] = arena_printf(e->arena, "%s / %lld", name, (long long)index->div);
     }
-    if (above) GUARD("%s < %s", position[i], extent_name(e, t, i, index));
+    if (above) GUARD("%s < %s", position[i], global_extent_name(e, t, i, index));
+    position[i] = after_start(e, position[i], tensor->extent[i]);
   }
 #undef GUARD
   e->pointer_used[t] = true;

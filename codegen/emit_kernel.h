@@ -12,6 +12,8 @@ typedef struct KernelBook {
   Names taken;
   Arena *scratch; // for the text of one kernel at a time
   Text *out;      // where definitions go
+  Names division_of;  // text of a division -> its number
+  VEC(const char *) divisions;
 } KernelBook;
 
 // One line that launches the kernel of the step, whose definition is printed unless an equal one stands already.

@@ -17,6 +17,39 @@ const char *axis_constant(const Program *p, int axis) {
   return name_upper(p->arena, name_identifier(p->arena, p->mesh.axis[axis].name));
 }
 
+// The division as an initialiser: extents, how each is cut over which axes, what each axis of the mesh does.
+static const char *division_text(const Program *p, const Collective *c, const Layout *layout) {
+  Text text = {.arena = p->arena};
+  text_printf(&text, "{%d, {", c->rank);
+  for (int i = 0; i < c->rank; i++) {
+    const Cut *cut = &layout->cut[i];
+    const uint32_t axes = layout_axes_of(layout, p->mesh.n_axes, i);
+    if (axes == 0) text_printf(&text, "%s{%lld, 0, 1, 0, 0, 1, 0}", i > 0 ? ", " : "", (long long)c->extent[i]);
+    else
+      text_printf(&text, "%s{%lld, %lld, %lld, %lld, %lld, %lld, %u}", i > 0 ? ", " : "", (long long)c->extent[i], (long long)cut->units,
+                  (long long)cut->scale, (long long)cut->before, (long long)cut->after, (long long)cut->div, axes);
+  }
+  text_printf(&text, "%s}, %d, {", c->rank == 0 ? "{1, 0, 1, 0, 0, 1, 0}" : "", p->mesh.n_axes);
+  for (int a = 0; a < p->mesh.n_axes; a++) {
+    const AxisLayout *axis = &layout->axis[a];
+    const int place = axis->kind == LAYOUT_REPLICATED ? -1 : axis->kind == LAYOUT_PINNED ? axis->pin : -2;
+    text_printf(&text, "%s{%d, %d, %d}", a > 0 ? ", " : "", mesh_stride(&p->mesh, a), p->mesh.axis[a].size, place);
+  }
+  text_printf(&text, "}}");
+  return text_str(&text);
+}
+
+// Its place in the program's table of divisions.
+static int division_number(KernelBook *book, const Collective *c, const Layout *layout) {
+  const char *text = division_text(book->program, c, layout);
+  int number = names_get(&book->division_of, text);
+  if (number >= 0) return number;
+  number = book->divisions.len;
+  names_set(&book->division_of, text, number);
+  vec_push(book->program->arena, &book->divisions, text);
+  return number;
+}
+
 // Leading dimensions may not be 0, even of empty matrices.
 static const char *leading(const Program *p, Extent ld) {
   const char *text = name_extent(p->arena, p, ld);
@@ -58,46 +91,20 @@ static const char *count_of(const Program *p, int t) {
   return name_extent(p->arena, p, count);
 }
 
-static void emit_all_gather(const Program *p, const Collective *c, const char *pad, Text *out) {
-  const RankBlock *block = &p->blocks.at[c->block];
-  const char *inner = name_extent(p->arena, p, c->inner), *name = name_identifier(p->arena, block->name);
-  const char *axis = axis_constant(p, c->axis);
-  text_printf(out, "%sCHECK_NCCL(ncclGroupStart());\n", pad);
-  text_printf(out, "%sfor (int root = 0; root < %s; root++) {\n", pad, axis);
-  text_printf(out, "%s  const Interval of = parcc_block(%lld, %s, root);\n", pad, (long long)block->extent, axis);
-  text_printf(out, "%s  for (long row = 0; row < %s; row++)\n", pad, name_extent(p->arena, p, c->outer));
-  text_printf(out,
-              "%s    CHECK_NCCL(ncclBroadcast(%s + row * %s.len * %s, %s + (row * %lld + of.lo) * %s, of.len * %s, %s, root, "
-              "%s, parcc.comm));\n",
-              pad, tensor(p, c->tensor), name, inner, tensor(p, c->dst), (long long)block->extent, inner, inner,
-              nccl_type(p, c->tensor), axis_communicator(p, c->axis));
-  text_printf(out, "%s}\n%sCHECK_NCCL(ncclGroupEnd());\n", pad, pad);
-}
-
-static void emit_slice(const Program *p, const Collective *c, const char *pad, Text *out) {
-  const RankBlock *block = &p->blocks.at[c->block];
-  const char *name = name_identifier(p->arena, block->name), *inner = name_extent(p->arena, p, c->inner);
-  const char *type = name_type(p, p->tensors.at[c->tensor].type);
-  text_printf(out,
-              "%sCHECK_CUDA(cudaMemcpy2DAsync(%s, %s.len * %s * sizeof(%s), %s + %s.lo * %s, %lld * %s * sizeof(%s), %s.len * "
-              "%s * sizeof(%s), %s, cudaMemcpyDeviceToDevice, parcc.compute));\n",
-              pad, tensor(p, c->dst), name, inner, type, tensor(p, c->tensor), name, inner, (long long)block->extent, inner,
-              type, name, inner, type, name_extent(p->arena, p, c->outer));
-}
-
-static void emit_collective(const Program *p, const Collective *c, const char *pad, Text *out) {
+static void emit_collective(KernelBook *book, const Collective *c, const char *pad, Text *out) {
   static const char *const op[] = {[REDUCE_SUM] = "ncclSum", [REDUCE_MAX] = "ncclMax", [REDUCE_MIN] = "ncclMin",
                                    [REDUCE_PROD] = "ncclProd"};
-  switch (c->kind) {
-  case RESHARD_all_reduce:
+  const Program *p = book->program;
+  if (c->kind == RESHARD_all_reduce) {
     text_printf(out, "%sCHECK_NCCL(ncclAllReduce(%s, %s, %s, %s, %s, %s, parcc.comm));\n", pad, tensor(p, c->tensor),
                 tensor(p, c->tensor), name_extent(p->arena, p, c->count), nccl_type(p, c->tensor), op[c->reduce],
                 axis_communicator(p, c->axis));
     return;
-  case RESHARD_all_gather: emit_all_gather(p, c, pad, out); return;
-  case RESHARD_slice: emit_slice(p, c, pad, out); return;
-  case RESHARD_KINDS: return;
   }
+  const int from = division_number(book, c, &c->from), to = division_number(book, c, &c->to);
+  text_printf(out, "%sparcc_exchange(%s, &division[%d], %s, &division[%d], %s, %s, samples, everybody);\n", pad, tensor(p, c->tensor),
+              from, tensor(p, c->dst), to, c->stage >= 0 ? tensor(p, c->stage) : "NULL",
+              p->tensors.at[c->tensor].type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT");
 }
 
 void emit_step(KernelBook *book, const Step *step, const char *loop, int indent, Text *out) {
@@ -112,7 +119,7 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
     for (int i = 0; i < step->loop.body.len; i++) emit_step(book, step->loop.body.at[i], step->loop.var, indent + 2, out);
     text_printf(out, "%s}\n", pad);
     return;
-  case STEP_COLLECTIVE: emit_collective(p, &step->collective, pad, out); return;
+  case STEP_COLLECTIVE: emit_collective(book, &step->collective, pad, out); return;
   case STEP_ZERO:
     text_printf(out, "%sCHECK_CUDA(cudaMemsetAsync(%s, 0, %s * sizeof(%s), parcc.compute));\n", pad, tensor(p, step->zero),
                 count_of(p, step->zero), name_type(p, p->tensors.at[step->zero].type));

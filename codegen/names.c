@@ -71,10 +71,11 @@ const char *name_number(Arena *arena, double value, ScalarType type, bool f64) {
 }
 
 const char *name_extent(Arena *arena, const Program *p, Extent e) {
-  if (e.block < 0) return arena_printf(arena, "%lld", (long long)e.fixed);
-  const char *block = name_identifier(arena, p->blocks.at[e.block].name);
-  if (e.fixed == 1) return arena_printf(arena, "%s.len", block);
-  return arena_printf(arena, "%lld * %s.len", (long long)e.fixed, block);
+  Text text = {.arena = arena};
+  if (e.block < 0 || e.fixed != 1) text_printf(&text, "%lld%s", (long long)e.fixed, e.block >= 0 ? " * " : "");
+  if (e.block >= 0) text_printf(&text, "%s.len", name_identifier(arena, p->blocks.at[e.block].name));
+  for (int i = 0; i < e.n_more; i++) text_printf(&text, " * %s.len", name_identifier(arena, p->blocks.at[e.more[i]].name));
+  return text_str(&text);
 }
 
 const char *name_type(const Program *p, ScalarType type) {

@@ -115,7 +115,7 @@ static int compile(Driver *d) {
   int code;
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
-  Compilation c = {.arena = d->arena, .mesh = {.n_axes = 1, .axis = {{"data", o->ranks}}}};
+  Compilation c = {.arena = d->arena, .mesh = o->mesh, .plan = o->plan};
   c.model = elaborate(d, file);
   if (c.model == NULL) return EXIT_INPUT;
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {

@@ -80,7 +80,45 @@ static int apply_ranks(Parser *p, const char *value) {
   const long ranks = strtol(value, &end, 10);
   if (value[0] == '\0' || *end != '\0' || errno != 0 || ranks < 1 || ranks > MAX_RANKS)
     return misuse("--ranks: expected a number from 1 to %d, found '%s'", MAX_RANKS, value);
-  p->options->ranks = (int)ranks;
+  p->options->mesh = (Mesh){.n_axes = 1, .axis = {{"data", (int)ranks}}};
+  return -1;
+}
+
+// data=2,tensor=3: axes with their sizes, slowest first.
+static int apply_mesh(Parser *p, const char *value) {
+  Mesh *mesh = &p->options->mesh;
+  *mesh = (Mesh){0};
+  long ranks = 1;
+  for (const char *at = value;;) {
+    const size_t len = strcspn(at, "=,");
+    char *end;
+    const long size = at[len] == '=' ? strtol(at + len + 1, &end, 10) : 0;
+    if (!is_name(at, len) || size < 1 || end == at + len + 1 || (*end != ',' && *end != '\0'))
+      return misuse("--mesh %s: expected AXIS=SIZE,... such as data=2,tensor=4", value);
+    if (mesh->n_axes == MESH_MAX_AXES - 1) return misuse("--mesh %s: at most %d axes", value, MESH_MAX_AXES - 1);
+    const char *name = arena_strndup(p->arena, at, len);
+    for (int a = 0; a < mesh->n_axes; a++)
+      if (str_eq(mesh->axis[a].name, name)) return misuse("--mesh %s: two axes are named '%s'", value, name);
+    if (str_eq(name, "batch") || str_eq(name, "ranks")) return misuse("--mesh %s: an axis cannot be named '%s'", value, name);
+    ranks = size <= MAX_RANKS ? ranks * size : MAX_RANKS + 1;
+    if (ranks > MAX_RANKS) return misuse("--mesh %s: more than %d ranks", value, MAX_RANKS);
+    mesh->axis[mesh->n_axes++] = (MeshAxis){name, (int)size};
+    if (*end == '\0') return -1;
+    at = end + 1;
+  }
+}
+
+static int apply_plan(Parser *p, const char *value) {
+  char *end = NULL;
+  if (str_eq(value, "data")) {
+    p->options->plan = (Plan){.kind = PLAN_DATA};
+    return -1;
+  }
+  const bool random = strncmp(value, "random:", 7) == 0;
+  errno = 0;
+  if (random) p->options->plan = (Plan){PLAN_RANDOM, strtoull(value + 7, &end, 10)};
+  if (!random || end == value + 7 || *end != '\0' || errno != 0)
+    return misuse("--plan: expected data or random:SEED, found '%s'", value);
   return -1;
 }
 
@@ -145,6 +183,8 @@ static const OptionSpec table[] = {
     {'D', NULL, "NAME=VALUE", apply_define, "set a parameter of the model"},
     {0, "dtype", "f32|f64", apply_dtype, "the type of real numbers (default f32)"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
+    {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS)"},
+    {0, "plan", "PLAN", apply_plan, "how the work is divided: data (the batch over all axes) or random:SEED"},
     {0, "stats", NULL, apply_stats, "print parameters, operations and memory; a program is written only with -o"},
     {0, "json", NULL, apply_json, "with --stats: print them as JSON"},
     {0, "dump-after", "PASS", apply_dump_after, "print the model as it is after the pass (may be repeated)"},
@@ -245,7 +285,7 @@ static int check_together(const Options *options) {
 }
 
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options) {
-  *options = (Options){.ranks = 1};
+  *options = (Options){.mesh = {.n_axes = 1, .axis = {{"data", 1}}}};
   Parser p = {arena, options, stages, n_stages};
   bool only_names = false; // after "--"
   for (int i = 1; i < argc; i++) {

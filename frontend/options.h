@@ -2,6 +2,8 @@
 #ifndef PARCC_FRONTEND_OPTIONS_H
 #define PARCC_FRONTEND_OPTIONS_H
 
+#include "../ir/layout.h"
+#include "../ir/plan.h"
 #include "frontend.h"
 
 typedef enum ExitCode {
@@ -17,7 +19,8 @@ typedef struct Options {
   const char *model; // path, or "-": standard input
   const char *out;   // path, or "-": standard output; NULL: not given
   ElabOptions elab;
-  int ranks;
+  Mesh mesh; // without the batch axis
+  Plan plan;
   Strings dump_after;     // names of stages
   const char *dump_dir;   // or NULL
   const char *stop_after; // or NULL

@@ -12,18 +12,31 @@ int mesh_stride(const Mesh *mesh, int axis) {
   return stride;
 }
 
+int mesh_coordinate(const Mesh *mesh, int rank, uint32_t axes) {
+  int coordinate = 0;
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (axes >> a & 1) coordinate = coordinate * mesh->axis[a].size + rank / mesh_stride(mesh, a) % mesh->axis[a].size;
+  return coordinate;
+}
+
+int mesh_parts(const Mesh *mesh, uint32_t axes) {
+  int parts = 1;
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (axes >> a & 1) parts *= mesh->axis[a].size;
+  return parts;
+}
+
 OpSharding sharding_replicate(void) {
   OpSharding sharding;
   for (int a = 0; a < MESH_MAX_AXES; a++) {
-    sharding.dim[a] = -1;
+    sharding.dim[a] = sharding.pin[a] = -1;
     sharding.unit[a] = 1;
   }
   return sharding;
 }
 
 Layout layout_replicated(void) {
-  Layout layout = {0};
-  for (int a = 0; a < MESH_MAX_AXES; a++) layout.axis[a].unit = 1;
+  const Layout layout = {0};
   return layout;
 }
 
@@ -31,32 +44,60 @@ bool layout_equal(const Layout *a, const Layout *b, int n_axes) {
   for (int i = 0; i < n_axes; i++) {
     const AxisLayout *x = &a->axis[i], *y = &b->axis[i];
     if (x->kind != y->kind) return false;
-    if (x->kind == LAYOUT_SHARD && (x->dim != y->dim || x->unit != y->unit)) return false;
+    if (x->kind == LAYOUT_SHARD && (x->dim != y->dim || memcmp(&a->cut[x->dim], &b->cut[y->dim], sizeof(Cut)) != 0)) return false;
     if (x->kind == LAYOUT_PARTIAL && x->reduce != y->reduce) return false;
+    if (x->kind == LAYOUT_PINNED && x->pin != y->pin) return false;
   }
   return true;
+}
+
+Cut cut_plain(int64_t extent, int64_t unit) { return (Cut){extent / unit, unit, 0, unit - 1, 1}; }
+
+bool cut_is_plain(const Cut *cut, int64_t extent) {
+  return cut->div == 1 && cut->before == 0 && cut->after == cut->scale - 1 && cut->units * cut->scale == extent;
+}
+
+uint32_t layout_axes_of(const Layout *layout, int n_axes, int dim) {
+  uint32_t axes = 0;
+  for (int a = 0; a < n_axes; a++)
+    if (layout->axis[a].kind == LAYOUT_SHARD && layout->axis[a].dim == dim) axes |= 1u << a;
+  return axes;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64_t extent) {
+  if (cut->units == 0) return (Block){0, extent};
+  const Block block = block_of(cut->units, 1, mesh_parts(mesh, axes), mesh_coordinate(mesh, rank, axes));
+  if (block.len == 0) return (Block){0, 0};
+  const int64_t first = max_i64(0, floor_div(cut->scale * block.lo - cut->before, cut->div));
+  const int64_t last = min_i64(extent - 1, floor_div(cut->scale * (block.lo + block.len - 1) + cut->after, cut->div));
+  return last < first ? (Block){0, 0} : (Block){first, last - first + 1};
 }
 
 static const struct ReshardInfo {
   const char *name;
   LayoutKind from, to;
+  int same_dim;
 } reshard_table[RESHARD_KINDS] = {
-#define RESHARD(name, from, to, bytes) {#name, LAYOUT_##from, LAYOUT_##to},
+#define RESHARD(name, from, to, same_dim, bytes) {#name, LAYOUT_##from, LAYOUT_##to, same_dim},
 #include "reshard.def"
 #undef RESHARD
 };
 
 const char *reshard_name(ReshardKind kind) { return reshard_table[kind].name; }
 
-ReshardKind reshard_between(LayoutKind from, LayoutKind to) {
-  int kind = 0;
-  while (kind < RESHARD_KINDS && (reshard_table[kind].from != from || reshard_table[kind].to != to)) kind++;
-  return (ReshardKind)kind;
+ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim) {
+  for (int kind = 0; kind < RESHARD_KINDS; kind++) {
+    const struct ReshardInfo *info = &reshard_table[kind];
+    if (info->from == from && info->to == to && (info->same_dim < 0 || info->same_dim == (int)same_dim)) return (ReshardKind)kind;
+  }
+  fatal("no change of layout from kind %d to kind %d", (int)from, (int)to);
 }
 
 double reshard_bytes(ReshardKind kind, double n, int p) {
   switch (kind) {
-#define RESHARD(name, from, to, bytes) case RESHARD_##name: return bytes;
+#define RESHARD(name, from, to, same_dim, bytes) case RESHARD_##name: return bytes;
 #include "reshard.def"
 #undef RESHARD
   case RESHARD_KINDS: break;

@@ -20,47 +20,73 @@ typedef struct Mesh {
 int mesh_ranks(const Mesh *mesh);
 int mesh_stride(const Mesh *mesh, int axis); // distance in ranks of neighbours along the axis
 
-// What an operator does along each axis: split the iteration dimension dim[axis] in blocks of whole unit[axis]s, or
-// replicate (dim = -1).
+// What an operator does along each axis: split the iteration dimension dim[axis] in blocks of whole unit[axis]s,
+// replicate (dim -1), or pin itself to the ranks with coordinate pin[axis] (else -1); the others have nothing to do.
+// Several axes may split one dimension, in the same units: their coordinates are combined, slowest first.
 typedef struct OpSharding {
   int dim[MESH_MAX_AXES];
   int64_t unit[MESH_MAX_AXES];
+  int pin[MESH_MAX_AXES];
 } OpSharding;
 
-typedef enum LayoutKind { LAYOUT_REPLICATED, LAYOUT_SHARD, LAYOUT_PARTIAL } LayoutKind;
+typedef enum LayoutKind { LAYOUT_REPLICATED, LAYOUT_SHARD, LAYOUT_PARTIAL, LAYOUT_PINNED } LayoutKind;
 
-// How a tensor lies along one axis: whole on every rank, its dimension `dim` cut into blocks of whole `unit`s, or
-// a pending reduction (`reduce`, a Reduce of graph.h).
+// How a tensor lies along one axis: whole on every rank, its dimension `dim` cut, a pending reduction (`reduce`, a Reduce
+// of graph.h), or only on the ranks with coordinate `pin`.
 typedef struct AxisLayout {
   LayoutKind kind;
   int dim;
-  int64_t unit;
   int reduce;
+  int pin;
 } AxisLayout;
+
+// How a dimension is cut over the axes that shard it: its `units` are dealt out in blocks (block_of), and a rank whose
+// block is [lo, lo + len) holds of the dimension
+//     from floor((scale * lo - before) / div) to floor((scale * (lo + len - 1) + after) / div), cut to its extent.
+// A plain shard in units of u has scale u, before 0, after u - 1, div 1. What a window needs reaches further: a halo.
+// units 0: the dimension is whole.
+typedef struct Cut {
+  int64_t units, scale, before, after, div;
+} Cut;
+
+enum { LAYOUT_MAX_RANK = 10 };
 
 typedef struct Layout {
   AxisLayout axis[MESH_MAX_AXES];
+  Cut cut[LAYOUT_MAX_RANK]; // by dimension of the tensor
 } Layout;
+
+// A block [lo, lo + len) of a dimension.
+typedef struct Block { int64_t lo, len; } Block;
 
 OpSharding sharding_replicate(void);
 Layout layout_replicated(void);
 bool layout_equal(const Layout *a, const Layout *b, int n_axes);
+Cut cut_plain(int64_t extent, int64_t unit);
+bool cut_is_plain(const Cut *cut, int64_t extent);
+// The axes that shard a dimension, as a set of bits.
+uint32_t layout_axes_of(const Layout *layout, int n_axes, int dim);
+// The combined coordinate of `rank` on a set of axes, slowest first, and how many there are.
+int mesh_coordinate(const Mesh *mesh, int rank, uint32_t axes);
+int mesh_parts(const Mesh *mesh, uint32_t axes);
+// What `rank` holds of a dimension.
+Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64_t extent);
 
 // Changes of layout along one axis, and what they cost on an axis of p ranks (n: bytes of the whole tensor):
 // the one table that cost, verification and emission read.
-//   RESHARD(name, from, to, bytes sent per rank)
+//   RESHARD(name, from, to, same_dim, bytes sent per rank)
 typedef enum ReshardKind {
-#define RESHARD(name, from, to, bytes) RESHARD_##name,
+#define RESHARD(name, from, to, same_dim, bytes) RESHARD_##name,
 #include "reshard.def"
 #undef RESHARD
   RESHARD_KINDS
 } ReshardKind;
 const char *reshard_name(ReshardKind kind);
-ReshardKind reshard_between(LayoutKind from, LayoutKind to); // RESHARD_KINDS: there is none in one step
+// The row of the table for a change along one axis; same_dim: both shard the same dimension.
+ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim);
 double reshard_bytes(ReshardKind kind, double n, int p);
 
-// A block [lo, lo + len) of a dimension: the `index`th of `parts`; sizes differ by at most one unit, larger ones first.
-typedef struct Block { int64_t lo, len; } Block;
+// The `index`th of `parts` blocks of a dimension in whole units; sizes differ by at most one unit, larger ones first.
 Block block_of(int64_t extent, int64_t unit, int parts, int index);
 
 #endif

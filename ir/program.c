@@ -5,19 +5,55 @@ const char *procedure_name(ProcedureKind kind) {
   return name[kind];
 }
 
-Extent extent_fixed(int64_t n) { return (Extent){n, -1}; }
+Extent extent_fixed(int64_t n) { return (Extent){.fixed = n, .block = -1}; }
 
-Extent extent_mul(Extent a, Extent b) {
-  if (a.block >= 0 && b.block >= 0) fatal("a product of two split extents");
-  return (Extent){a.fixed * b.fixed, a.block >= 0 ? a.block : b.block};
+static int extent_blocks(const Extent *e, int *blocks) {
+  if (e->block < 0) return 0;
+  blocks[0] = e->block;
+  memcpy(blocks + 1, e->more, sizeof *blocks * (size_t)e->n_more);
+  return 1 + e->n_more;
 }
 
-bool extent_equal(Extent a, Extent b) { return a.fixed == b.fixed && a.block == b.block; }
+Extent extent_mul(Extent a, Extent b) {
+  int blocks[2 * (EXTENT_MAX_MORE + 1)];
+  int n = extent_blocks(&a, blocks);
+  n += extent_blocks(&b, blocks + n);
+  if (n > EXTENT_MAX_MORE + 1) fatal("a product of more than %d split extents", EXTENT_MAX_MORE + 1);
+  for (int i = 1; i < n; i++)
+    for (int k = i; k > 0 && blocks[k - 1] > blocks[k]; k--) {
+      const int swap = blocks[k];
+      blocks[k] = blocks[k - 1];
+      blocks[k - 1] = swap;
+    }
+  Extent product = extent_fixed(a.fixed * b.fixed);
+  if (n == 0) return product;
+  product.block = blocks[0];
+  product.n_more = n - 1;
+  memcpy(product.more, blocks + 1, sizeof *blocks * (size_t)(n - 1));
+  return product;
+}
+
+bool extent_equal(Extent a, Extent b) {
+  return a.fixed == b.fixed && a.block == b.block && a.n_more == b.n_more &&
+         memcmp(a.more, b.more, sizeof *a.more * (size_t)a.n_more) == 0;
+}
+
+int64_t extent_of_rank(const Program *program, Extent e, int rank) {
+  int blocks[EXTENT_MAX_MORE + 1];
+  const int n = extent_blocks(&e, blocks);
+  int64_t length = e.fixed;
+  for (int i = 0; i < n; i++) {
+    const RankBlock *block = &program->blocks.at[blocks[i]];
+    length *= cut_block(&program->mesh, rank, block->axes, &block->cut, block->extent).len;
+  }
+  return length;
+}
 
 int64_t extent_max(const Program *program, Extent e) {
+  int64_t largest = 0;
   if (e.block < 0) return e.fixed;
-  const RankBlock *block = &program->blocks.at[e.block];
-  return e.fixed * block_of(block->extent, 1, program->mesh.axis[block->axis].size, 0).len;
+  for (int rank = 0; rank < mesh_ranks(&program->mesh); rank++) largest = max_i64(largest, extent_of_rank(program, e, rank));
+  return largest;
 }
 
 void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, bool written), void *ctx) {
@@ -47,21 +83,24 @@ void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, b
   case STEP_COLLECTIVE:
     visit(ctx, step->collective.tensor, step->collective.kind == RESHARD_all_reduce);
     if (step->collective.kind != RESHARD_all_reduce) visit(ctx, step->collective.dst, true);
+    if (step->collective.stage >= 0) visit(ctx, step->collective.stage, true);
     return;
   case STEP_ZERO: visit(ctx, step->zero, true); return;
   case STEP_COPY:
     visit(ctx, step->copy.src, false);
     visit(ctx, step->copy.dst, true);
     return;
-  case STEP_RECORD:
-  case STEP_WAIT: return;
+  case STEP_WAIT:
+    if (step->sync.collective != NULL) step_visit_tensors(step->sync.collective, visit, ctx);
+    return;
+  case STEP_RECORD: return;
   }
 }
 
 static void print_extent(const Program *p, Extent e, Text *out) {
-  if (e.block < 0) text_printf(out, "%lld", (long long)e.fixed);
-  else if (e.fixed == 1) text_printf(out, "%s", p->blocks.at[e.block].name);
-  else text_printf(out, "%lld*%s", (long long)e.fixed, p->blocks.at[e.block].name);
+  if (e.block < 0 || e.fixed != 1) text_printf(out, "%lld%s", (long long)e.fixed, e.block >= 0 ? "*" : "");
+  if (e.block >= 0) text_printf(out, "%s", p->blocks.at[e.block].name);
+  for (int i = 0; i < e.n_more; i++) text_printf(out, "*%s", p->blocks.at[e.more[i]].name);
 }
 
 static void print_kernel(const Program *p, const Kernel *k, Text *out) {
@@ -103,8 +142,8 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
     for (int i = 0; i < step->loop.body.len; i++) print_step(p, step->loop.body.at[i], depth + 1, out);
     return;
   case STEP_COLLECTIVE:
-    text_printf(out, "%s %s over %s", reshard_name(step->collective.kind), p->tensors.at[step->collective.tensor].name,
-                p->mesh.axis[step->collective.axis].name);
+    text_printf(out, "%s %s", reshard_name(step->collective.kind), p->tensors.at[step->collective.tensor].name);
+    if (step->collective.kind == RESHARD_all_reduce) text_printf(out, " over %s", p->mesh.axis[step->collective.axis].name);
     break;
   case STEP_ZERO: text_printf(out, "zero %s", p->tensors.at[step->zero].name); break;
   case STEP_COPY:
@@ -121,9 +160,13 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
 
 void program_print(const Program *p, Text *out) {
   text_printf(out, "program %s ranks %d\n", p->model->name, mesh_ranks(&p->mesh));
-  for (int b = 0; b < p->blocks.len; b++)
-    text_printf(out, "block %s = %lld over %s\n", p->blocks.at[b].name, (long long)p->blocks.at[b].extent,
-                p->mesh.axis[p->blocks.at[b].axis].name);
+  for (int b = 0; b < p->blocks.len; b++) {
+    const RankBlock *block = &p->blocks.at[b];
+    text_printf(out, "block %s of %lld over", block->name, (long long)block->extent);
+    for (int a = 0; a < p->mesh.n_axes; a++)
+      if (block->axes >> a & 1) text_printf(out, " %s", p->mesh.axis[a].name);
+    text_printf(out, "\n");
+  }
   for (int k = 0; k < PROCEDURES; k++) {
     text_printf(out, "%s {\n", procedure_name(k));
     for (int i = 0; i < p->procedure[k].steps.len; i++) print_step(p, p->procedure[k].steps.at[i], 0, out);

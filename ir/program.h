@@ -5,17 +5,23 @@
 
 #include "model.h"
 
-// A part of a split dimension: rank r has the block of its coordinate on the axis. Extents count whole units.
+// A part of a split dimension: what a rank holds of it, by its combined coordinate on a set of axes (see Cut). A plain block
+// counts units (scale 1); what a window needs counts elements.
 typedef struct RankBlock {
   const char *name; // "n"
-  int64_t extent;   // units over all ranks
-  int axis;
+  uint32_t axes;
+  Cut cut;
+  int64_t extent;
 } RankBlock;
 
-// A length known when the program starts: fixed, times the length of a rank's block.
+// A length known when the program starts: fixed, times the lengths of a rank's blocks. That of one dimension has one block
+// at most; products of dimensions (counts, strides) may have more, in ascending order.
+enum { EXTENT_MAX_MORE = 5 };
 typedef struct Extent {
   int64_t fixed;
   int block; // or -1
+  int n_more;
+  int more[EXTENT_MAX_MORE];
 } Extent;
 
 typedef struct Buffer {
@@ -36,6 +42,7 @@ typedef struct ProgTensor {
   int64_t global[IR_MAX_RANK];
   const char *dim[IR_MAX_RANK];
   int buffer;
+  int pin[MESH_MAX_AXES]; // only ranks with this coordinate hold it; -1: all
   bool shown; // has a member of its own in the emitted struct
   int steps;  // how many steps use it
 } ProgTensor;
@@ -100,14 +107,16 @@ typedef struct Gemm { // row-major c[m, n] (+)= alpha * a[m, k] * b[k, n]; trans
 } Gemm;
 
 typedef struct Collective {
-  int tensor;      // in place
-  int axis;
   ReshardKind kind;
+  int tensor, dst;  // all-reduce: in place
+  int axis;         // all-reduce
   Reduce reduce;
-  Extent count;    // elements of the whole tensor; all-gather: elements of one unit of the block
-  int block;       // all-gather, slice: the block that is exchanged
-  int dst;         // all-gather, slice: the tensor made
-  Extent outer, inner; // all-gather, slice: elements before and after the split dimension
+  Extent count;     // all-reduce: elements
+  Layout from, to;  // any other change: of a tensor of these extents
+  int rank;
+  int64_t extent[IR_MAX_RANK];
+  int stage;        // tensor for parts that are not contiguous, or -1
+  double bytes;     // that the busiest rank sends
 } Collective;
 
 typedef enum StepKind { STEP_KERNEL, STEP_GEMM, STEP_LOOP, STEP_COLLECTIVE, STEP_ZERO, STEP_COPY, STEP_RECORD, STEP_WAIT } StepKind;
@@ -118,6 +127,7 @@ struct Step {
   StepKind kind;
   const char *layer, *name;
   Loc loc;
+  int pin[MESH_MAX_AXES]; // only ranks with this coordinate run it; -1: all
   union {
     Kernel kernel;
     Gemm gemm;
@@ -129,7 +139,11 @@ struct Step {
     Collective collective;
     int zero; // tensor
     struct { int dst, src; } copy;
-    struct { int event; Stream stream; } sync; // RECORD: on this stream; WAIT: this stream waits
+    struct {
+      int event;
+      Stream stream;
+      const Step *collective; // WAIT on compute: whose end is waited for; its tensors live until then
+    } sync; // RECORD: on this stream; WAIT: this stream waits
   };
 };
 
@@ -150,6 +164,7 @@ typedef struct ProgScalar { const char *name; int train, eval; } ProgScalar; // 
 typedef struct Program {
   Arena *arena;
   const Model *model;
+  const char *plan_text; // one line for people
   Mesh mesh;
   VEC(RankBlock) blocks;
   VEC(ProgTensor) tensors;
@@ -165,7 +180,8 @@ typedef struct Program {
 } Program;
 
 Extent extent_fixed(int64_t n);
-Extent extent_mul(Extent a, Extent b); // at most one of them with a block
+Extent extent_mul(Extent a, Extent b);
+int64_t extent_of_rank(const Program *program, Extent e, int rank);
 int64_t extent_max(const Program *program, Extent e); // on the largest rank
 bool extent_equal(Extent a, Extent b);
 

@@ -101,16 +101,28 @@ static const GroupTensor *find_tensor(const Group *group, int tensor) {
   return NULL;
 }
 
-static int axis_of_dim(const Op *op, int d) {
-  for (int a = 0; a < MESH_MAX_AXES; a++)
-    if (op->sharding.dim[a] == d) return a;
-  return -1;
+static uint32_t axes_of_dim(const Op *op, int d, int64_t *unit) {
+  uint32_t axes = 0;
+  *unit = 1;
+  for (int a = 0; a < MESH_MAX_AXES; a++) {
+    if (op->sharding.dim[a] != d) continue;
+    axes |= 1u << a;
+    *unit = op->sharding.unit[a];
+  }
+  return axes;
 }
 
 static bool same_loop(const Group *group, int class, const Op *op, int d) {
-  const int axis = axis_of_dim(op, d);
-  return group->class_dim[class].extent == op->dims[d].extent && group->class_axis[class] == axis &&
-         (axis < 0 || group->class_unit[class] == op->sharding.unit[axis]);
+  int64_t unit;
+  const uint32_t axes = axes_of_dim(op, d, &unit);
+  return group->class_dim[class].extent == op->dims[d].extent && group->class_axes[class] == axes &&
+         group->class_unit[class] == unit;
+}
+
+static bool same_pins(const Fuser *f, const Group *group, const Op *op) {
+  if (group->ops.len == 0) return true;
+  const Op *first = &f->graph->ops.at[group->ops.at[0]];
+  return memcmp(first->sharding.pin, op->sharding.pin, sizeof op->sharding.pin) == 0;
 }
 
 static void unify_access(void *ctx, const Expr *e) {
@@ -181,6 +193,7 @@ static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
   Group *group = &f->g->groups.at[group_id];
   const Op *op = &f->graph->ops.at[op_id];
   if (group->kind != GROUP_KERNEL || group->phase != op->phase || group->ops.len >= MAX_FUSED) return false;
+  if (!same_pins(f, group, op)) return false;
   Join j = {.f = f, .group = group, .op = op};
   for (int d = 0; d < IR_MAX_DIMS; d++) j.class[d] = -1;
   expr_visit(op->body, unify_access, &j);
@@ -205,10 +218,8 @@ static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
   }
   for (int d = 0; d < op->n_dims; d++) {
     if (j.class[d] >= 0) continue;
-    const int axis = axis_of_dim(op, d);
     j.class[d] = group->n_classes;
-    group->class_axis[group->n_classes] = axis;
-    group->class_unit[group->n_classes] = axis >= 0 ? op->sharding.unit[axis] : 1;
+    group->class_axes[group->n_classes] = axes_of_dim(op, d, &group->class_unit[group->n_classes]);
     group->class_dim[group->n_classes++] = op->dims[d];
   }
   memcpy(f->g->class_of[op_id], j.class, sizeof j.class);
@@ -311,6 +322,7 @@ static bool is_private_packing(const Fuser *f, const Op *reader, const Expr *acc
   if (producer < 0 || f->g->readers[access->access.tensor] != 1 || f->g->leaves[access->access.tensor]) return false;
   const Op *packing = &f->graph->ops.at[producer];
   if (packing->kind != OP_COMPUTE || packing->reduce != REDUCE_NONE || packing->phase != reader->phase) return false;
+  if (memcmp(packing->sharding.pin, reader->sharding.pin, sizeof reader->sharding.pin) != 0) return false;
   return packing->body->kind == EXPR_ACCESS && packing->n_out >= 3;
 }
 
@@ -348,6 +360,7 @@ static void find_companions(const Fuser *f, int *companion) {
     if (product->phase != op->phase || !contraction_match(graph, product, &c) || !contraction_is_large(product, &c))
       continue;
     if (access_is_plain(graph, op, op->body)) continue; // a plain sum is no folding
+    if (memcmp(product->sharding.pin, op->sharding.pin, sizeof op->sharding.pin) != 0) continue;
     companion[i] = producer;
   }
 }

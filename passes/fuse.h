@@ -27,7 +27,7 @@ typedef struct Group {
   int n_classes;        // loop classes: dimensions that run together
   Dim class_dim[IR_MAX_DIMS];
   int64_t class_unit[IR_MAX_DIMS];
-  int class_axis[IR_MAX_DIMS]; // mesh axis that splits it, or -1
+  uint32_t class_axes[IR_MAX_DIMS]; // mesh axes that split it
   uint32_t rows;        // classes over which operators of the group run independently
   int min_op, max_op;   // first and last operator
   int contraction;      // GROUP_GEMM: the operator among ops

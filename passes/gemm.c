@@ -43,6 +43,19 @@ static void add_tensor(Lowering *l, Kernel *k, const Graph *graph, int tensor) {
   if (kernel_find_tensor(k, tensor) < 0) vec_push(l->arena, &k->tensors, kernel_tensor(l, graph, tensor));
 }
 
+// Every dimension of the operand is divided as the loop over it, or not divided at all.
+static bool starts_together(const Program *p, const Kernel *k, const Operand *o) {
+  for (int i = 0; i < o->tensor->rank; i++) {
+    const Extent own = o->tensor->extent[i], loop = o->dim[i] >= 0 ? k->dims[o->dim[i]].extent : extent_fixed(1);
+    if (extent_equal(own, loop)) continue;
+    for (int side = 0; side < 2; side++) {
+      const int block = side == 0 ? own.block : loop.block;
+      if (block >= 0 && mesh_parts(&p->mesh, p->blocks.at[block].axes) > 1) return false;
+    }
+  }
+  return true;
+}
+
 // The contraction as a kernel of one statement, its dims merged as far as the operands allow.
 static bool collapse_contraction(Lowering *l, const Graph *graph, const Op *op, int *loop_dim, Roles *r) {
   Kernel *k = &r->kernel;
@@ -71,6 +84,7 @@ static bool collapse_contraction(Lowering *l, const Graph *graph, const Op *op, 
   r->alpha = c.alpha;
   r->a = operand_of_access(k, c.a);
   r->b = operand_of_access(k, c.b);
+  if (!starts_together(l->program, k, &r->a) || !starts_together(l->program, k, &r->b)) return false;
   r->c.tensor = &k->tensors.at[kernel_find_tensor(k, op->out)];
   for (int i = 0; i < merged->out_rank; i++) r->c.dim[i] = merged->out_dim[i];
   return true;

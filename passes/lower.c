@@ -16,38 +16,44 @@
 
 // ---- blocks and extents ------------------------------------------------------------------------------------------
 
-static int find_block(Lowering *l, const char *name, int64_t units, int axis) {
+static int find_block(Lowering *l, const char *name, uint32_t axes, const Cut *cut, int64_t extent) {
   Program *p = l->program;
-  for (int b = 0; b < p->blocks.len; b++)
-    if (p->blocks.at[b].extent == units && p->blocks.at[b].axis == axis) return b;
+  for (int b = 0; b < p->blocks.len; b++) {
+    const RankBlock *block = &p->blocks.at[b];
+    if (block->axes == axes && block->extent == extent && memcmp(&block->cut, cut, sizeof *cut) == 0) return b;
+  }
   const char *unique = name;
   for (int b = 0, n = 2; b < p->blocks.len; b++)
     if (str_eq(p->blocks.at[b].name, unique)) {
       unique = arena_printf(l->arena, "%s_%d", name, n++);
       b = -1;
     }
-  vec_push(l->arena, &p->blocks, (RankBlock){unique, units, axis});
+  vec_push(l->arena, &p->blocks, (RankBlock){unique, axes, *cut, extent});
   return p->blocks.len - 1;
 }
 
+// A plain shard counts units, so that dimensions of different units share the block.
+static Extent cut_extent(Lowering *l, const char *name, uint32_t axes, const Cut *cut, int64_t extent) {
+  if (axes == 0) return extent_fixed(extent);
+  if (!cut_is_plain(cut, extent)) return (Extent){.fixed = 1, .block = find_block(l, name, axes, cut, extent)};
+  const Cut units = cut_plain(cut->units, 1);
+  return (Extent){.fixed = cut->scale, .block = find_block(l, name, axes, &units, cut->units)};
+}
+
 Extent lowering_dim_extent(Lowering *l, const Op *op, int d) {
-  const Mesh *mesh = &l->program->mesh;
-  for (int a = 0; a < mesh->n_axes; a++) {
+  uint32_t axes = 0;
+  Cut cut = {0};
+  for (int a = 0; a < l->program->mesh.n_axes; a++) {
     if (op->kind != OP_COMPUTE || op->sharding.dim[a] != d) continue;
-    const int64_t unit = op->sharding.unit[a];
-    return (Extent){unit, find_block(l, op->dims[d].name, op->dims[d].extent / unit, a)};
+    axes |= 1u << a;
+    cut = cut_plain(op->dims[d].extent, op->sharding.unit[a]);
   }
-  return extent_fixed(op->dims[d].extent);
+  return cut_extent(l, op->dims[d].name, axes, &cut, op->dims[d].extent);
 }
 
 Extent lowering_tensor_extent(Lowering *l, const Tensor *t, int i) {
-  const Mesh *mesh = &l->program->mesh;
-  for (int a = 0; a < mesh->n_axes; a++) {
-    const AxisLayout *layout = &t->layout.axis[a];
-    if (layout->kind == LAYOUT_SHARD && layout->dim == i)
-      return (Extent){layout->unit, find_block(l, t->dim[i], t->extent[i] / layout->unit, a)};
-  }
-  return extent_fixed(t->extent[i]);
+  const uint32_t axes = layout_axes_of(&t->layout, l->program->mesh.n_axes, i);
+  return cut_extent(l, t->dim[i], axes, &t->layout.cut[i], t->extent[i]);
 }
 
 // ---- tensors -----------------------------------------------------------------------------------------------------
@@ -82,6 +88,8 @@ int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
   Program *p = l->program;
   const char *prefix = str_eq(l->graph->name, "eval") && t->role != ROLE_PARAM && t->role != ROLE_STATE ? "eval_" : "";
   ProgTensor local = {.name = t->name, .role = t->role, .type = t->type, .buffer = -1};
+  for (int a = 0; a < MESH_MAX_AXES; a++)
+    local.pin[a] = t->layout.axis[a].kind == LAYOUT_PINNED ? t->layout.axis[a].pin : -1;
   local.c_name = unique_c_name(l, c_identifier(l, prefix, t->name));
   for (int i = slice ? 1 : 0; i < t->rank; i++) {
     local.extent[local.rank] = lowering_tensor_extent(l, t, i);
@@ -131,6 +139,7 @@ static Step *new_step(Lowering *l, StepKind kind, const Op *op) {
   step->layer = op->layer;
   step->name = op->name;
   step->loc = op->loc;
+  memcpy(step->pin, op->sharding.pin, sizeof step->pin);
   return step;
 }
 
@@ -153,8 +162,14 @@ static void append(Lowering *l, const Group *group, Step *step) {
   vec_push(l->arena, &procedure_of(l, group->phase)->steps, step);
 }
 
+// The operand's first dimension is divided as the operator's: the slices of both start together.
+static bool slices_align(Lowering *l, const Op *op) {
+  const Tensor *operand = graph_tensor(l->graph, op->body->access.tensor);
+  return extent_equal(lowering_tensor_extent(l, operand, 0), lowering_dim_extent(l, op, 0));
+}
+
 // The dimension of the contraction along which its packings and its folding run slice by slice; -1 if they disagree.
-static int slice_dim(Lowering *l, const Grouping *g, const Group *group) {
+static int slice_dim(Lowering *l, const Group *group) {
   const Op *product = &l->graph->ops.at[group->contraction];
   Contraction c;
   contraction_match(l->graph, product, &c);
@@ -163,6 +178,7 @@ static int slice_dim(Lowering *l, const Grouping *g, const Group *group) {
     const int id = group->ops.at[i];
     if (id == group->contraction) continue;
     const Op *op = &l->graph->ops.at[id];
+    if (!slices_align(l, op)) return -1;
     int here = 0; // a folding slices the first dimension of the product
     if (id < group->contraction) {
       const Expr *operand = c.a->access.tensor == op->out ? c.a : c.b;
@@ -171,7 +187,6 @@ static int slice_dim(Lowering *l, const Grouping *g, const Group *group) {
     if (dim >= 0 && here != dim) return -1;
     dim = here;
   }
-  (void)g;
   return dim;
 }
 
@@ -246,7 +261,7 @@ static void lower_looped(Lowering *l, const Grouping *g, const Group *group, Gem
 
 static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
   GemmPlan plan;
-  const int dim = group->looped ? slice_dim(l, g, group) : -1;
+  const int dim = group->looped ? slice_dim(l, group) : -1;
   if (dim >= 0 && gemm_of_op(l, g, group->contraction, dim, &plan)) {
     plan.whole_of = NEW_ARRAY(l->arena, int, group->ops.len);
     for (int i = 0; i < group->ops.len; i++) {
@@ -264,29 +279,73 @@ static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
   }
 }
 
+// Does rank p send to rank q in a change of layout? Where the tensor is replicated the receiver has it itself.
+static bool sends(const Mesh *mesh, const Layout *from, const Layout *to, int p, int q) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int of_p = mesh_coordinate(mesh, p, 1u << a), of_q = mesh_coordinate(mesh, q, 1u << a);
+    if (to->axis[a].kind == LAYOUT_PINNED && to->axis[a].pin != of_q) return false;
+    if (from->axis[a].kind == LAYOUT_PINNED && from->axis[a].pin != of_p) return false;
+    if (from->axis[a].kind == LAYOUT_REPLICATED && of_p != of_q) return false;
+  }
+  return true;
+}
+
+static int64_t part_sent(const Mesh *mesh, const Collective *c, int p, int q) {
+  if (p == q || !sends(mesh, &c->from, &c->to, p, q)) return 0;
+  int64_t elements = 1;
+  for (int i = 0; i < c->rank; i++) {
+    const Block x = cut_block(mesh, p, layout_axes_of(&c->from, mesh->n_axes, i), &c->from.cut[i], c->extent[i]);
+    const Block y = cut_block(mesh, q, layout_axes_of(&c->to, mesh->n_axes, i), &c->to.cut[i], c->extent[i]);
+    elements *= max_i64(0, min_i64(x.lo + x.len, y.lo + y.len) - max_i64(x.lo, y.lo));
+  }
+  return elements;
+}
+
+// The buffer for parts that are not contiguous, as large as what the busiest rank sends and receives.
+static void plan_exchange(Lowering *l, Collective *c, const Tensor *tensor) {
+  const Mesh *mesh = &l->program->mesh;
+  const int ranks = mesh_ranks(mesh);
+  int64_t busiest = 0, sent_most = 0;
+  for (int p = 0; p < ranks; p++) {
+    int64_t sent = 0, received = 0;
+    for (int q = 0; q < ranks; q++) {
+      sent += part_sent(mesh, c, p, q);
+      received += part_sent(mesh, c, q, p);
+    }
+    busiest = max_i64(busiest, sent + received);
+    sent_most = max_i64(sent_most, sent);
+  }
+  c->bytes = (double)sent_most * (l->program->model->f64 && tensor->type == TYPE_REAL ? 8 : 4);
+  c->stage = -1;
+  if (busiest == 0) return;
+  Tensor stage = {.name = arena_printf(l->arena, "%s.stage", tensor->name), .role = ROLE_VALUE, .type = tensor->type,
+                  .rank = 1, .extent = {busiest}, .dim = {"part"}};
+  c->stage = lowering_new_tensor(l, &stage, false);
+}
+
 static void lower_reshard(Lowering *l, const Group *group) {
   const Op *op = &l->graph->ops.at[group->ops.at[0]];
   const Tensor *in = graph_tensor(l->graph, op->in), *out = graph_tensor(l->graph, op->out);
-  int axis = 0;
-  while (in->layout.axis[axis].kind == out->layout.axis[axis].kind) axis++;
-  const AxisLayout *from = &in->layout.axis[axis], *to = &out->layout.axis[axis];
+  const int n_axes = l->program->mesh.n_axes;
   Step *step = new_step(l, STEP_COLLECTIVE, op);
   Collective *c = &step->collective;
-  *c = (Collective){.tensor = l->tensor_of[op->in], .dst = l->tensor_of[op->out], .axis = axis, .block = -1};
-  c->kind = reshard_between(from->kind, to->kind);
-  c->reduce = from->reduce;
+  *c = (Collective){.tensor = l->tensor_of[op->in], .dst = l->tensor_of[op->out], .stage = -1};
   c->count = tensor_count(&l->program->tensors.at[c->tensor]);
-  c->outer = c->inner = extent_fixed(1);
-  if (c->kind != RESHARD_all_reduce) {
-    const AxisLayout *shard = from->kind == LAYOUT_SHARD ? from : to;
-    const Tensor *sharded = from->kind == LAYOUT_SHARD ? in : out;
-    const Extent split = lowering_tensor_extent(l, sharded, shard->dim);
-    c->block = split.block;
-    for (int i = 0; i < sharded->rank; i++) {
-      Extent *side = i < shard->dim ? &c->outer : &c->inner;
-      if (i != shard->dim) *side = extent_mul(*side, lowering_tensor_extent(l, sharded, i));
-    }
-    c->inner.fixed *= split.fixed;
+  for (int a = 0; a < n_axes; a++)
+    if (in->layout.axis[a].kind == LAYOUT_PARTIAL && out->layout.axis[a].kind != LAYOUT_PARTIAL) c->axis = a;
+  if (in->layout.axis[c->axis].kind == LAYOUT_PARTIAL) {
+    c->kind = RESHARD_all_reduce;
+    c->reduce = in->layout.axis[c->axis].reduce;
+    c->bytes = reshard_bytes(c->kind, (double)extent_max(l->program, c->count) * (l->program->model->f64 ? 8 : 4),
+                             l->program->mesh.axis[c->axis].size);
+  } else {
+    for (int kind = 0; kind < RESHARD_KINDS; kind++)
+      if (str_eq(op->name, reshard_name(kind))) c->kind = kind;
+    c->from = in->layout;
+    c->to = out->layout;
+    c->rank = in->rank;
+    memcpy(c->extent, in->extent, sizeof in->extent);
+    plan_exchange(l, c, in);
   }
   append(l, group, step);
 }
@@ -317,7 +376,7 @@ static void lower_stores(Lowering *l) {
   for (int i = 0; i < graph->stores.len; i++) {
     const int state = l->tensor_of[graph->stores.at[i].state], value = l->tensor_of[graph->stores.at[i].value];
     if (inplace_store(&facts, state, value)) continue;
-    Op op = {.layer = "", .name = "store", .loc = graph_tensor(graph, graph->stores.at[i].state)->loc};
+    Op op = {.layer = "", .name = "store", .sharding = sharding_replicate(), .loc = graph_tensor(graph, graph->stores.at[i].state)->loc};
     Step *copy = new_step(l, STEP_COPY, &op);
     copy->copy.dst = state;
     copy->copy.src = value;
@@ -345,12 +404,19 @@ static void enter_scalars(Lowering *l, bool train) {
   }
 }
 
+static const char *plan_text(const Compilation *c) {
+  if (c->plan.kind == PLAN_RANDOM) return arena_printf(c->arena, "drawn at random, seed %llu", (unsigned long long)c->plan.seed);
+  return arena_printf(c->arena, "data parallel: the batch of %lld is divided over the ranks, parameters are on every rank",
+                      (long long)c->model->batch);
+}
+
 void pass_lower(Compilation *c) {
   Model *model = c->model;
   Program *p = NEW(c->arena, Program);
   p->arena = c->arena;
   p->model = model;
   p->mesh = c->mesh;
+  p->plan_text = plan_text(c);
   c->program = p;
   Lowering lowering = {.arena = c->arena, .program = p}, *l = &lowering;
   l->c_names.arena = l->stored_names.arena = c->arena;

@@ -11,8 +11,8 @@ void graph_add_total_loss(Graph *graph);
 // the evaluation graph, whose last batch may be smaller.
 void pass_simplify(Graph *graph, bool partial_batches);
 void pass_decompose(Graph *graph);
-// The plan "data": inputs are cut along their first dimension over every axis, and operators follow their operands.
-void pass_plan_data(Graph *graph, const Mesh *mesh);
+// Gives every operator its sharding, inputs and stored tensors their layouts. The last axis of the mesh is the batch.
+void pass_plan(Graph *graph, const Plan *plan, const Mesh *mesh);
 // Puts in every change of layout that the plan asks for, as an operator.
 void pass_apply_plan(Graph *graph, const Mesh *mesh);
 // From the sharded graphs of the model to c->program: steps without order between streams and without places.

@@ -19,9 +19,10 @@ static void decompose(Compilation *c) {
 }
 
 static void plan(Compilation *c) {
-  pass_plan_data(c->model->init, &c->mesh);
-  pass_plan_data(c->model->train, &c->mesh);
-  pass_plan_data(c->model->eval, &c->mesh);
+  c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
+  pass_plan(c->model->init, &c->plan, &c->mesh);
+  pass_plan(c->model->train, &c->plan, &c->mesh);
+  pass_plan(c->model->eval, &c->plan, &c->mesh);
 }
 
 static void apply_plan(Compilation *c) {

@@ -3,12 +3,14 @@
 #define PARCC_PASSES_PIPELINE_H
 
 #include "../ir/model.h"
+#include "../ir/plan.h"
 #include "../ir/program.h"
 
 typedef struct Compilation {
   Arena *arena;
   Model *model;     // its graphs become training graphs, then sharded graphs
-  Mesh mesh;
+  Mesh mesh; // of the ranks; from pass "plan" on with a last axis "batch" of size 1
+  Plan plan;
   Program *program; // from pass "lower" on
 } Compilation;
 

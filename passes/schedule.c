@@ -12,14 +12,17 @@
 typedef struct Scheduler {
   Program *program;
   int *pending;  // by buffer: event of the collective that works on it, or -1
+  const Step **running; // by event: the collective whose end it tells
   VEC(int) free; // events that nobody waits for any more
   VEC(Step *) out;
+  int event;     // at hand
 } Scheduler;
 
 enum { READY = 0 }; // the event that tells the communication stream that an operand is there
 
-static void sync_step(Scheduler *s, StepKind kind, int event, Stream stream, const Step *near) {
+static Step *sync_step(Scheduler *s, StepKind kind, int event, Stream stream, const Step *near) {
   Step *step = NEW(s->program->arena, Step);
+  memset(step->pin, -1, sizeof step->pin);
   step->kind = kind;
   step->layer = near != NULL ? near->layer : "";
   step->name = kind == STEP_RECORD ? "record" : "wait";
@@ -27,13 +30,15 @@ static void sync_step(Scheduler *s, StepKind kind, int event, Stream stream, con
   step->sync.event = event;
   step->sync.stream = stream;
   vec_push(s->program->arena, &s->out, step);
+  return step;
 }
 
 static void wait_for_buffer(Scheduler *s, int buffer, const Step *near) {
   const int event = s->pending[buffer];
   if (event < 0) return;
-  sync_step(s, STEP_WAIT, event, STREAM_COMPUTE, near);
-  s->pending[buffer] = -1;
+  sync_step(s, STEP_WAIT, event, STREAM_COMPUTE, near)->sync.collective = s->running[event];
+  for (int b = 0; b < s->program->buffers.len; b++) // a change has two or three buffers
+    if (s->pending[b] == event) s->pending[b] = -1;
   vec_push(s->program->arena, &s->free, event);
 }
 
@@ -48,14 +53,18 @@ static void wait_for_tensor(void *ctx, int tensor, bool written) {
   wait_for_buffer(use->s, use->s->program->tensors.at[tensor].buffer, use->step);
 }
 
+static void mark_pending(void *ctx, int tensor, bool written) {
+  const StepUse *use = ctx;
+  (void)written;
+  use->s->pending[use->s->program->tensors.at[tensor].buffer] = use->s->event;
+}
+
 static int new_event(Scheduler *s) {
   if (s->free.len > 0) return s->free.at[--s->free.len];
   return s->program->n_events++;
 }
 
-static bool communicates(const Step *step) {
-  return step->kind == STEP_COLLECTIVE && step->collective.kind != RESHARD_slice;
-}
+static bool communicates(const Step *step) { return step->kind == STEP_COLLECTIVE; }
 
 static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
   s->out.at = NULL;
@@ -72,9 +81,10 @@ static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
     if (!communicates(step)) continue;
     const int event = new_event(s);
     sync_step(s, STEP_RECORD, event, STREAM_COMM, step);
-    s->pending[s->program->tensors.at[step->collective.tensor].buffer] = event;
-    if (step->collective.kind != RESHARD_all_reduce)
-      s->pending[s->program->tensors.at[step->collective.dst].buffer] = event;
+    s->running[event] = step;
+    StepUse started = {s, step};
+    s->event = event;
+    step_visit_tensors(step, mark_pending, &started);
   }
   for (int b = 0; join && b < s->program->buffers.len; b++) wait_for_buffer(s, b, NULL);
   procedure->steps.at = s->out.at;
@@ -86,6 +96,9 @@ void pass_schedule(Compilation *c) {
   Program *p = c->program;
   Scheduler s = {.program = p, .pending = NEW_ARRAY(p->arena, int, p->buffers.len)};
   for (int b = 0; b < p->buffers.len; b++) s.pending[b] = -1;
+  int n_collectives = 1;
+  for (int k = 0; k < PROCEDURES; k++) n_collectives += p->procedure[k].steps.len;
+  s.running = NEW_ARRAY(p->arena, const Step *, n_collectives + 1);
   p->n_events = 1; // READY
   for (int k = 0; k < PROCEDURES; k++) // what is in flight may cross from backward into the update, but not beyond
     schedule_procedure(&s, &p->procedure[k], k == PROC_INIT || k == PROC_UPDATE || k == PROC_EVALUATE);

@@ -2,7 +2,7 @@
 
 #include "rewrite.h"
 
-static const AxisLayout replicated = {LAYOUT_REPLICATED, 0, 1, 0};
+// ---- which dimension follows a shard -------------------------------------------------------------------------------
 
 typedef struct DimSearch {
   const Graph *graph;
@@ -24,53 +24,106 @@ int sharding_dim_of(const Graph *graph, const Op *op, int tensor, int i) {
   return s.dim;
 }
 
-// True if the tensor is read through dimension `dim` anywhere.
-static bool reads_through(const Op *op, const Expr *e, int tensor, int dim) {
-  if (e->kind == EXPR_ACCESS && e->access.tensor == tensor)
-    for (int i = 0; i < e->access.rank; i++)
-      if (index_uses(&e->access.index[i], dim)) return true;
-  if (e->kind != EXPR_CALL) return false;
-  for (int i = 0; i < fn_arity(e->call.fn); i++)
-    if (reads_through(op, e->call.arg[i], tensor, dim)) return true;
-  return false;
+// ---- what a block needs of an operand ------------------------------------------------------------------------------
+
+// The region of one dimension of a tensor that a block of the iteration space reads.
+typedef struct Region {
+  const Graph *graph;
+  const Op *op;
+  int tensor, position;
+  int dim;  // the split iteration dimension that moves the region; -1: none yet
+  bool whole; // no smaller region than all of it
+  Cut cut;
+} Region;
+
+static int64_t unit_of_dim(const Op *op, int dim) {
+  for (int a = 0; a < MESH_MAX_AXES; a++)
+    if (op->sharding.dim[a] == dim) return op->sharding.unit[a];
+  return 0; // not split
 }
 
-static AxisLayout operand_on_axis(const Graph *graph, const Op *op, int tensor, int dim, int64_t unit) {
-  const Tensor *t = graph_tensor(graph, tensor);
-  if (dim < 0 || !reads_through(op, op->body, tensor, dim)) return replicated;
-  for (int i = 0; i < t->rank; i++)
-    if (sharding_dim_of(graph, op, tensor, i) == dim) return (AxisLayout){LAYOUT_SHARD, i, unit, 0};
-  return replicated;
+// The one split dimension that the index uses; -1: none, -2: several.
+static int split_dim_of_index(const Op *op, const Index *index) {
+  int found = -1;
+  for (int d = 0; d < op->n_dims; d++) {
+    if (!index_uses(index, d) || unit_of_dim(op, d) == 0) continue;
+    if (found >= 0) return -2;
+    found = d;
+  }
+  return found;
 }
+
+// Interval analysis: over a block [u*lo, u*(lo+len)) of dimension d, c*d + rest runs from c*u*lo + min(rest) to
+// c*u*(lo+len-1) + c*(u-1) + max(rest).
+static Cut cut_of_index(const Op *op, const Index *index, int dim) {
+  const int64_t unit = unit_of_dim(op, dim), coef = index->coef[dim];
+  int64_t extent[IR_MAX_DIMS], lo, hi;
+  for (int d = 0; d < op->n_dims; d++) extent[d] = op->dims[d].extent;
+  Index rest = *index;
+  rest.coef[dim] = 0;
+  index_range(&rest, extent, op->n_dims, &lo, &hi);
+  return (Cut){op->dims[dim].extent / unit, coef * unit, -lo, coef * (unit - 1) + hi, index->div};
+}
+
+static void extend_region(void *ctx, const Expr *e) {
+  Region *r = ctx;
+  if (e->kind != EXPR_ACCESS || e->access.tensor != r->tensor || r->whole) return;
+  const Index *index = &e->access.index[r->position];
+  const int dim = split_dim_of_index(r->op, index);
+  if (dim < 0 || index->coef[dim] <= 0 || (r->dim >= 0 && r->dim != dim)) {
+    r->whole = true;
+    return;
+  }
+  const Cut cut = cut_of_index(r->op, index, dim);
+  if (r->dim < 0) {
+    r->dim = dim;
+    r->cut = cut;
+  } else if (cut.scale != r->cut.scale || cut.div != r->cut.div) {
+    r->whole = true;
+  } else {
+    r->cut.before = max_i64(r->cut.before, cut.before);
+    r->cut.after = max_i64(r->cut.after, cut.after);
+  }
+}
+
+static void operand_dim(const Graph *graph, const Op *op, int tensor, int i, const Mesh *mesh, bool *taken, Layout *layout) {
+  Region r = {.graph = graph, .op = op, .tensor = tensor, .position = i, .dim = -1};
+  expr_visit(op->body, extend_region, &r);
+  if (r.whole || r.dim < 0 || taken[r.dim]) return;
+  taken[r.dim] = true;
+  layout->cut[i] = r.cut;
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (op->sharding.dim[a] == r.dim) layout->axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = i};
+}
+
+static Layout through_view(const Graph *graph, const Op *op, bool forward, const Mesh *mesh);
 
 Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh *mesh) {
+  if (op->kind != OP_COMPUTE) return through_view(graph, op, false, mesh);
   Layout layout = layout_replicated();
-  if (op->kind != OP_COMPUTE) {
-    // A view reads its operand as it lies, if the result can lie so too.
-    const Tensor *in = graph_tensor(graph, tensor), *out = graph_tensor(graph, op->out);
-    for (int a = 0; a < mesh->n_axes; a++)
-      if (sharding_through_view(in, out, in->layout.axis[a]).kind == LAYOUT_SHARD) layout.axis[a] = in->layout.axis[a];
-    return layout;
-  }
+  bool taken[IR_MAX_DIMS] = {false}; // a dimension that cuts two dimensions of the tensor cuts the first
+  for (int i = 0; i < graph_tensor(graph, tensor)->rank; i++) operand_dim(graph, op, tensor, i, mesh, taken, &layout);
   for (int a = 0; a < mesh->n_axes; a++)
-    layout.axis[a] = operand_on_axis(graph, op, tensor, op->sharding.dim[a], op->sharding.unit[a]);
+    if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
   return layout;
 }
 
 Layout sharding_result(const Graph *graph, const Op *op, const Mesh *mesh) {
+  if (op->kind != OP_COMPUTE) return through_view(graph, op, true, mesh);
   Layout layout = layout_replicated();
   for (int a = 0; a < mesh->n_axes; a++) {
-    if (op->kind != OP_COMPUTE) {
-      const Tensor *in = graph_tensor(graph, op->in);
-      layout.axis[a] = sharding_through_view(in, graph_tensor(graph, op->out), in->layout.axis[a]);
-      continue;
-    }
     const int dim = op->sharding.dim[a];
-    if (dim >= op->n_out) layout.axis[a] = (AxisLayout){LAYOUT_PARTIAL, 0, 1, op->reduce};
-    else if (dim >= 0) layout.axis[a] = (AxisLayout){LAYOUT_SHARD, dim, op->sharding.unit[a], 0};
+    if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
+    else if (dim >= op->n_out) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = op->reduce};
+    else if (dim >= 0) {
+      layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = dim};
+      layout.cut[dim] = cut_plain(op->dims[dim].extent, op->sharding.unit[a]);
+    }
   }
   return layout;
 }
+
+// ---- views ---------------------------------------------------------------------------------------------------------
 
 // Elements of the dimensions after d up to the end of its group.
 static int64_t inner_elements(const Tensor *t, int d, int end) {
@@ -79,8 +132,9 @@ static int64_t inner_elements(const Tensor *t, int d, int end) {
   return elements;
 }
 
-AxisLayout sharding_through_view(const Tensor *in, const Tensor *out, AxisLayout layout) {
-  if (layout.kind != LAYOUT_SHARD) return replicated;
+// Dimension `dim` of `in`, cut in units of `unit`, as a dimension of `out`: its position and unit there; -1 if a view
+// cannot pass the cut on.
+static int view_dim(const Tensor *in, const Tensor *out, int dim, int64_t unit, int64_t *out_unit) {
   // Walk both shapes in groups of equal products: [n, t | c] and [n*t | c].
   for (int i = 0, o = 0; i < in->rank && o < out->rank;) {
     int in_end = i + 1, out_end = o + 1;
@@ -88,19 +142,37 @@ AxisLayout sharding_through_view(const Tensor *in, const Tensor *out, AxisLayout
     while (in_size != out_size) {
       if (in_size < out_size && in_end < in->rank) in_size *= in->extent[in_end++];
       else if (out_size < in_size && out_end < out->rank) out_size *= out->extent[out_end++];
-      else return replicated;
+      else return -1;
     }
-    if (layout.dim >= i && layout.dim < in_end) {
-      int first = i; // dimensions of extent 1 before it do not matter
-      while (first < layout.dim && in->extent[first] == 1) first++;
-      if (first != layout.dim) return replicated;
+    if (dim >= i && dim < in_end) {
+      while (i < dim && in->extent[i] == 1) i++; // dimensions of extent 1 before it do not matter
+      if (i != dim) return -1;
       while (o + 1 < out_end && out->extent[o] == 1) o++;
-      const int64_t unit = layout.unit * inner_elements(in, layout.dim, in_end), inner = inner_elements(out, o, out_end);
-      if (unit % inner != 0) return replicated;
-      return (AxisLayout){LAYOUT_SHARD, o, unit / inner, 0};
+      const int64_t elements = unit * inner_elements(in, dim, in_end), inner = inner_elements(out, o, out_end);
+      *out_unit = elements / inner;
+      return elements % inner == 0 ? o : -1;
     }
     i = in_end;
     o = out_end;
   }
-  return replicated;
+  return -1;
+}
+
+// The layout in which a view reads its operand as it lies (the part of it that the result can have, too), or the
+// result's own.
+static Layout through_view(const Graph *graph, const Op *op, bool forward, const Mesh *mesh) {
+  const Tensor *in = graph_tensor(graph, op->in), *out = graph_tensor(graph, op->out);
+  Layout layout = layout_replicated();
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const AxisLayout axis = in->layout.axis[a];
+    if (axis.kind == LAYOUT_PINNED) layout.axis[a] = axis;
+    if (axis.kind != LAYOUT_SHARD || !cut_is_plain(&in->layout.cut[axis.dim], in->extent[axis.dim])) continue;
+    int64_t unit;
+    const int dim = view_dim(in, out, axis.dim, in->layout.cut[axis.dim].scale, &unit);
+    if (dim < 0) continue;
+    const int there = forward ? dim : axis.dim;
+    layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = there};
+    layout.cut[there] = forward ? cut_plain(out->extent[dim], unit) : in->layout.cut[axis.dim];
+  }
+  return layout;
 }

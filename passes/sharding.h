@@ -7,10 +7,8 @@
 
 // The layout in which the operator reads `tensor` under op->sharding.
 Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh *mesh);
-// The layout of the result. A view passes on the layout of what it views (which must be one that a view can pass on).
+// The layout of the result. A view passes on what it can of the layout of its operand.
 Layout sharding_result(const Graph *graph, const Op *op, const Mesh *mesh);
-// The layout of a view's result, given that of its operand, along one axis; replicated if it cannot be passed on.
-AxisLayout sharding_through_view(const Tensor *in, const Tensor *out, AxisLayout layout);
 // The dimension of an operator that follows a tensor's shard (dimension i of the tensor): the one that reads it whole and
 // plainly in every access; -1 if there is none.
 int sharding_dim_of(const Graph *graph, const Op *op, int tensor, int i);

@@ -111,6 +111,10 @@ void parcc_start(int argc, char **argv, const ParccModel *model);
 // The block of `index` when extent is divided into parts: sizes differ by at most one, the larger ones come first.
 Interval parcc_block(long extent, long parts, long index);
 
+// The part of a dimension that a window needs over the units [lo, lo + len) of a block: from floor((scale * lo - before) / div) to
+// floor((scale * (lo + len - 1) + after) / div), cut to [0, extent). Of an empty block nothing.
+Interval parcc_window(Interval block, long scale, long before, long after, long div, long extent);
+
 // The communicator of the ranks that differ from this one only in rank / stride % size. Lives until parcc_finish.
 ncclComm_t parcc_axis(int stride, int size);
 
@@ -164,6 +168,35 @@ void parcc_end_eval(long count, const void *const *scalars);
 
 // Writes --save, prints the summary, gives everything back. Returns the exit code of the program, 0.
 int parcc_finish(void);
+
+// ---- changes of layout ---------------------------------------------------------------------------------------------
+
+enum { PARCC_MAX_AXES = 7 };
+
+// How a dimension is divided: its units are dealt out in blocks over a set of axes of the mesh (bits; coordinates combined,
+// slowest first), and a rank holds the window over its block (parcc_window). No axes: the whole extent.
+typedef struct {
+  long extent, units, scale, before, after, div;
+  unsigned axes;
+} ParccCut;
+
+// An axis of the mesh, and where along it a tensor is: on every rank (-1), divided (-2), or at one coordinate.
+typedef struct {
+  int stride, size, place;
+} ParccPlacing;
+
+// How a tensor is divided over all ranks. The last axis is the batch: what is cut along it has `samples` units.
+typedef struct {
+  int rank;
+  ParccCut cut[PARCC_MAX_RANK];
+  int n_axes;
+  ParccPlacing axis[PARCC_MAX_AXES];
+} ParccDivision;
+
+// Gives every rank the part of dst that `to` says, from the ranks that hold it by `from`, in stream comm. Called by all ranks
+// of `everybody`. stage: device memory for parts that are not contiguous, as much as a rank sends and receives; or NULL.
+void parcc_exchange(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, void *stage, ParccType type,
+                    long samples, ncclComm_t everybody);
 
 // ---- errors --------------------------------------------------------------------------------------------------------
 

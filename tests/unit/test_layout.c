@@ -34,11 +34,34 @@ static void meshes_count_ranks(void) {
 static void layouts_compare_what_counts(void) {
   Layout a = {0}, b = {0};
   CHECK(layout_equal(&a, &b, 2));
-  a.axis[1] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = 0, .unit = 1};
+  a.axis[1] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = 0};
   CHECK(!layout_equal(&a, &b, 2));
   CHECK(layout_equal(&a, &b, 1));
-  b.axis[1] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = 1, .unit = 1};
+  b.axis[1] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = 1};
   CHECK(!layout_equal(&a, &b, 2));
 }
 
-CHECKS(TEST(blocks_tile_the_extent), TEST(meshes_count_ranks), TEST(layouts_compare_what_counts))
+// What ranks hold of a plain cut tiles the dimension; a window's needs reach over it and stay inside of the extent.
+static void cuts_tile_and_windows_reach(void) {
+  const Mesh mesh = {.n_axes = 2, .axis = {{"a", 2}, {"b", 3}}};
+  for (int64_t extent = 1; extent <= 14; extent++) {
+    const Cut plain = cut_plain(extent, 1), window = {extent, 2, 1, 1, 1}; // p -> 2p - 1 .. 2p + 1 of 2 * extent
+    int64_t next = 0;
+    CHECK(cut_is_plain(&plain, extent) && !cut_is_plain(&window, 2 * extent));
+    for (int rank = 0; rank < 6; rank++) {
+      const Block b = cut_block(&mesh, rank, 3, &plain, extent), w = cut_block(&mesh, rank, 3, &window, 2 * extent);
+      CHECK_INT(mesh_coordinate(&mesh, rank, 3), rank);
+      if (b.len == 0) {
+        CHECK_INT(w.len, 0);
+        continue;
+      }
+      CHECK_INT(b.lo, next);
+      next = b.lo + b.len;
+      CHECK_INT(w.lo, max_i64(0, 2 * b.lo - 1));
+      CHECK_INT(w.lo + w.len, min_i64(2 * extent, 2 * (b.lo + b.len - 1) + 2));
+    }
+    CHECK_INT(next, extent);
+  }
+}
+
+CHECKS(TEST(cuts_tile_and_windows_reach), TEST(blocks_tile_the_extent), TEST(meshes_count_ranks), TEST(layouts_compare_what_counts))
