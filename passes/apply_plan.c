@@ -20,6 +20,7 @@ typedef struct Applier {
   Graph *graph;
   const Mesh *mesh;
   int *whole; // by tensor: its reduced form (itself if it is not partial)
+  int cap;    // of whole
   VEC(Change) changes;
 } Applier;
 
@@ -67,11 +68,19 @@ typedef struct ReadRewrite {
   const Op *op;
 } ReadRewrite;
 
-static int operand(Applier *ap, const Op *op, int tensor) {
-  tensor = ap->whole[tensor];
-  const Layout want = sharding_operand(ap->graph, op, tensor, ap->mesh);
+static int in_layout(Applier *ap, const Op *op, int tensor, Layout want) {
   if (layout_equal(&graph_tensor(ap->graph, tensor)->layout, &want, ap->mesh->n_axes)) return tensor;
   return changed(ap, tensor, &want, op);
+}
+
+static int operand(Applier *ap, const Op *op, int tensor) {
+  tensor = ap->whole[tensor];
+  return in_layout(ap, op, tensor, sharding_operand(ap->graph, op, tensor, ap->mesh));
+}
+
+static int opaque_operand(void *ctx, const OpaqueArg *arg) {
+  const ReadRewrite *r = ctx;
+  return in_layout(r->ap, r->op, r->ap->whole[arg->tensor], sharding_argument(r->op, arg, r->ap->mesh));
 }
 
 // First every operand is renamed to its reduced form, so that the layout an operator asks of it can be derived.
@@ -90,24 +99,45 @@ static const Expr *rewrite_read(void *ctx, const Expr *e) {
   return expr_access(r->ap->graph->arena, tensor, e->type, e->access.rank, e->access.index, e->access.outside);
 }
 
-static void apply_op(Applier *ap, Op op, int *whole_of) {
+// Tensors made by changes of layout are whole themselves.
+static void grow_whole(Applier *ap) {
+  const int n = ap->graph->tensors.len;
+  if (ap->cap >= n) return;
+  int *bigger = NEW_ARRAY(ap->graph->arena, int, n * 2);
+  for (int t = 0; t < n * 2; t++) bigger[t] = t < ap->cap ? ap->whole[t] : t;
+  ap->whole = bigger;
+  ap->cap = n * 2;
+}
+
+// Sets the layout of a result and reduces what is partial of it.
+static void finish_result(Applier *ap, const Op *op, int result) {
+  Layout layout = sharding_result(ap->graph, op, result, ap->mesh);
+  const int tensor = op_result(op, result);
+  for (int a = 0; a < ap->mesh->n_axes; a++)
+    if (layout.axis[a].kind == LAYOUT_PARTIAL && ap->mesh->axis[a].size == 1) layout.axis[a].kind = LAYOUT_REPLICATED;
+  graph_tensor(ap->graph, tensor)->layout = layout;
+  int whole = tensor;
+  for (int a = ap->mesh->n_axes - 1; a >= 0; a--)
+    if (layout.axis[a].kind == LAYOUT_PARTIAL)
+      whole = add_reshard(ap, whole, a, (AxisLayout){LAYOUT_REPLICATED, 0, 1, 0}, op);
+  grow_whole(ap);
+  ap->whole[tensor] = whole;
+}
+
+static void apply_op(Applier *ap, Op op) {
   Graph *graph = ap->graph;
   if (op.kind == OP_COMPUTE) {
     ReadRewrite r = {ap, &op};
     op.body = expr_map(graph->arena, op.body, rename_whole, &r);
     op.body = expr_map(graph->arena, op.body, rewrite_read, &r);
+  } else if (op.kind == OP_OPAQUE) {
+    ReadRewrite r = {ap, &op};
+    op.opaque = opaque_map_operands(graph->arena, op.opaque, opaque_operand, &r);
   } else {
     op.in = operand(ap, &op, op.in);
   }
-  Layout layout = sharding_result(graph, &op, ap->mesh);
-  for (int a = 0; a < ap->mesh->n_axes; a++)
-    if (layout.axis[a].kind == LAYOUT_PARTIAL && ap->mesh->axis[a].size == 1) layout.axis[a].kind = LAYOUT_REPLICATED;
-  graph_tensor(graph, op.out)->layout = layout;
   graph_add_op(graph, op);
-  *whole_of = op.out;
-  for (int a = ap->mesh->n_axes - 1; a >= 0; a--)
-    if (layout.axis[a].kind == LAYOUT_PARTIAL)
-      *whole_of = add_reshard(ap, *whole_of, a, (AxisLayout){LAYOUT_REPLICATED, 0, 1, 0}, &op);
+  for (int r = 0; r < op_results(&op); r++) finish_result(ap, &op, r);
 }
 
 // What leaves the graph is replicated.
@@ -125,22 +155,12 @@ void pass_apply_plan(Graph *graph, const Mesh *mesh) {
   const Op *old = graph->ops.at;
   const int n = graph->ops.len, n_tensors = graph->tensors.len;
   Applier ap = {.graph = graph, .mesh = mesh};
-  int cap = n_tensors;
-  ap.whole = NEW_ARRAY(graph->arena, int, cap);
+  ap.cap = n_tensors;
+  ap.whole = NEW_ARRAY(graph->arena, int, ap.cap);
   for (int t = 0; t < n_tensors; t++) ap.whole[t] = t;
   graph->ops.at = NULL;
   graph->ops.len = graph->ops.cap = 0;
-  for (int i = 0; i < n; i++) {
-    int whole;
-    apply_op(&ap, old[i], &whole);
-    while (cap < graph->tensors.len) { // tensors made by changes of layout are whole themselves
-      int *bigger = NEW_ARRAY(graph->arena, int, graph->tensors.len * 2);
-      for (int t = 0; t < graph->tensors.len * 2; t++) bigger[t] = t < cap ? ap.whole[t] : t;
-      ap.whole = bigger;
-      cap = graph->tensors.len * 2;
-    }
-    ap.whole[old[i].out] = whole;
-  }
+  for (int i = 0; i < n; i++) apply_op(&ap, old[i]);
   for (int i = 0; i < graph->stores.len; i++) finish(&ap, &graph->stores.at[i].value);
   for (int i = 0; i < graph->losses.len; i++) finish(&ap, &graph->losses.at[i].tensor);
   for (int i = 0; i < graph->metrics.len; i++) finish(&ap, &graph->metrics.at[i].tensor);

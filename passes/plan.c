@@ -29,17 +29,19 @@ static void vote(void *ctx, int tensor) {
 
 static void plan_op(Graph *graph, Op *op, const Mesh *mesh) {
   op->sharding = sharding_replicate();
-  for (int a = 0; a < mesh->n_axes && op->kind == OP_COMPUTE; a++) {
+  for (int a = 0; a < mesh->n_axes && (op->kind == OP_COMPUTE || op->kind == OP_OPAQUE); a++) {
     Vote v = {graph, op, a, -1, 1};
     op_visit_reads(op, vote, &v);
     op->sharding.dim[a] = v.dim;
     op->sharding.unit[a] = v.unit;
   }
   // What comes out partial is reduced before anybody reads it.
-  Layout layout = sharding_result(graph, op, mesh);
-  for (int a = 0; a < mesh->n_axes; a++)
-    if (layout.axis[a].kind == LAYOUT_PARTIAL) layout.axis[a].kind = LAYOUT_REPLICATED;
-  graph_tensor(graph, op->out)->layout = layout;
+  for (int r = 0; r < op_results(op); r++) {
+    Layout layout = sharding_result(graph, op, r, mesh);
+    for (int a = 0; a < mesh->n_axes; a++)
+      if (layout.axis[a].kind == LAYOUT_PARTIAL) layout.axis[a].kind = LAYOUT_REPLICATED;
+    graph_tensor(graph, op_result(op, r))->layout = layout;
+  }
 }
 
 void pass_plan_data(Graph *graph, const Mesh *mesh) {

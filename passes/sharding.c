@@ -19,6 +19,11 @@ static void search_dim(void *ctx, const Expr *e) {
 }
 
 int sharding_dim_of(const Graph *graph, const Op *op, int tensor, int i) {
+  if (op->kind == OP_OPAQUE) {
+    for (int a = 0; a < op->opaque->n_args; a++)
+      if (op->opaque->args[a].tensor == tensor && op->opaque->args[a].dim[i] >= 0) return op->opaque->args[a].dim[i];
+    return -1;
+  }
   DimSearch s = {graph, op, tensor, i, -2};
   expr_visit(op->body, search_dim, &s);
   return s.dim;
@@ -57,7 +62,26 @@ Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh
   return layout;
 }
 
-Layout sharding_result(const Graph *graph, const Op *op, const Mesh *mesh) {
+Layout sharding_argument(const Op *op, const OpaqueArg *arg, const Mesh *mesh) {
+  Layout layout = layout_replicated();
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int dim = op->sharding.dim[a];
+    if (dim < 0) continue;
+    if (arg->written) layout.axis[a] = (AxisLayout){LAYOUT_PARTIAL, 0, 1, REDUCE_SUM};
+    for (int i = 0; i < arg->rank; i++)
+      if (arg->dim[i] == dim) layout.axis[a] = (AxisLayout){LAYOUT_SHARD, i, op->sharding.unit[a], 0};
+  }
+  return layout;
+}
+
+static Layout opaque_result(const Op *op, int result, const Mesh *mesh) {
+  int a = 0;
+  while (op->opaque->args[a].tensor != op_result(op, result) || !op->opaque->args[a].written) a++;
+  return sharding_argument(op, &op->opaque->args[a], mesh);
+}
+
+Layout sharding_result(const Graph *graph, const Op *op, int result, const Mesh *mesh) {
+  if (op->kind == OP_OPAQUE) return opaque_result(op, result, mesh);
   Layout layout = layout_replicated();
   for (int a = 0; a < mesh->n_axes; a++) {
     if (op->kind != OP_COMPUTE) {
