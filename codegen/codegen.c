@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "../ir/print.h"
+#include "emit_call.h"
 #include "emit_step.h"
 #include "names.h"
 
@@ -14,7 +15,6 @@ typedef struct Codegen {
   Arena *arena;
   KernelBook book;
   Text kernels, functions;
-  Names function_names;
 } Codegen;
 
 // ---- header ------------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ static void print_procedure(Codegen *g, ProcedureKind kind) {
   for (int start = 0; start < procedure->steps.len;) {
     const int end = function_end(g, procedure, start);
     const char *layer = top_layer(g, procedure->steps.at[start]);
-    const char *part = name_unique(g->arena, &g->function_names, arena_printf(g->arena, "%s_%s", name, layer));
+    const char *part = name_unique(g->arena, &g->book.taken, arena_printf(g->arena, "%s_%s", name, layer));
     print_function(g, part, arena_printf(g->arena, "%s: from %s on", name, name_in_comment(g->arena, layer)),
                    procedure->steps.at + start, end - start);
     text_printf(&calls, "  %s();\n", part);
@@ -441,13 +441,16 @@ static void print_banner(const char *title, Text *out) {
 const char *codegen_print(const Program *program) {
   Codegen generator = {.p = program, .arena = program->arena}, *g = &generator;
   Text out = {.arena = program->arena};
-  g->kernels.arena = g->functions.arena = g->function_names.arena = program->arena;
+  g->kernels.arena = g->functions.arena = program->arena;
   g->book = (KernelBook){.program = program, .by_text.arena = program->arena, .taken.arena = program->arena, .out = &g->kernels};
   g->book.division_of.arena = program->arena;
   g->book.scratch = arena_new();
+  Text prototypes = {.arena = program->arena};
+  emit_prototypes(program, &g->book.taken, &prototypes);
   for (int k = 0; k < PROCEDURES; k++) print_procedure(g, k);
   arena_free(g->book.scratch);
   print_header(g, &out);
+  text_printf(&out, "%s", text_str(&prototypes));
   print_mesh(g, &out);
   print_tensors(g, &out);
   print_banner("kernels", &out);

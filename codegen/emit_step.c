@@ -1,5 +1,6 @@
 #include "emit_step.h"
 
+#include "emit_call.h"
 #include "names.h"
 
 static const char *tensor(const Program *p, int t) { return arena_printf(p->arena, "t.%s", p->tensors.at[t].c_name); }
@@ -120,6 +121,7 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
     text_printf(out, "%s}\n", pad);
     return;
   case STEP_COLLECTIVE: emit_collective(book, &step->collective, pad, out); return;
+  case STEP_CALL: emit_call(p, &step->call, indent, out); return;
   case STEP_ZERO:
     text_printf(out, "%sCHECK_CUDA(cudaMemsetAsync(%s, 0, %s * sizeof(%s), parcc.compute));\n", pad, tensor(p, step->zero),
                 count_of(p, step->zero), name_type(p, p->tensors.at[step->zero].type));

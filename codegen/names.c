@@ -3,25 +3,13 @@
 #include <ctype.h>
 #include <math.h>
 
-// Words that an emitted identifier may not be: keywords of C and C++, types and functions that emitted programs use.
-static const char *const reserved[] = {
-    "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "continue",
-    "default", "delete", "do", "double", "dim3", "else", "enum", "exp", "explicit", "export", "extern", "false", "float",
-    "for", "friend", "goto", "if", "inline", "int", "long", "main", "mutable", "namespace", "new", "not", "operator", "or",
-    "private", "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
-    "switch", "template", "this", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned",
-    "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "t", "parcc", "one", "zero", "event", "lanes", "l", "i", "count", "linux", "unix", "log", "pow", "sqrt", "sin", "cos", "tanh", "erf",
-    "floor", "fabs", "argc", "argv", "model", "inputs", "stored", "scalars", "arena", "y0", "y1", "yn", "j0", "j1", "jn",
-    "gamma", "init", "forward", "backward", "report", "update", "evaluate", "threadIdx", "blockIdx", "blockDim", "gridDim",
-};
+#include "../ir/c_names.h"
 
 const char *name_identifier(Arena *arena, const char *name) {
   char *id = arena_printf(arena, "%s%s", isdigit((unsigned char)name[0]) || name[0] == '\0' ? "_" : "", name);
   for (char *c = id; *c != '\0'; c++)
     if (!isalnum((unsigned char)*c)) *c = '_';
-  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-    if (str_eq(id, reserved[i])) return arena_printf(arena, "%s_", id);
-  return id;
+  return c_is_keyword(id) || c_is_taken(id) ? arena_printf(arena, "%s_", id) : id;
 }
 
 const char *name_unique(Arena *arena, Names *taken, const char *name) {

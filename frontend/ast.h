@@ -109,8 +109,9 @@ typedef struct AstDef {
   VEC(AstWhere) wheres;
   AstBlock body;
   AstExpr *value; // fn
-  VEC(AstTarget) split;               // opaque: dimensions that can be split
-  const char *function, *gradient;    // opaque: C functions
+  AstDims split;                   // opaque: dimensions that can be split, names and packs
+  const char *function, *gradient; // opaque: C functions
+  Loc function_loc, gradient_loc;
 } AstDef;
 
 typedef struct AstFile {

@@ -206,7 +206,10 @@ static void print_signature(const AstDef *def, Text *out) {
 static void print_opaque(const AstDef *def, Text *out) {
   print_signature(def, out);
   text_printf(out, " split(");
-  for (int i = 0; i < def->split.len; i++) text_printf(out, "%s%s", i > 0 ? ", " : "", def->split.at[i].name);
+  for (int i = 0; i < def->split.len; i++) {
+    if (i > 0) text_printf(out, ", ");
+    print_dim(&def->split.at[i], out);
+  }
   text_printf(out, ") = ");
   print_string(def->function, out);
   if (def->gradient != NULL) {

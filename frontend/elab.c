@@ -27,6 +27,7 @@ static void check_def(Elab *e, const AstDef *def) {
       elab_error(e, def->wheres.at[i].loc, "dimension '%s' is defined twice", def->wheres.at[i].name);
       diag_note(def->wheres.at[j].loc, "first defined here");
     }
+  if (def->kind == AST_OPAQUE) elab_check_opaque(e, def);
 }
 
 static void add_defs(Elab *e, const AstFile *file, bool prelude) {
@@ -144,7 +145,7 @@ Model *elab_model(Arena *arena, const AstFile *prelude, const AstFile *file, con
   e->options = options;
   e->model = new_model(arena, file, options);
   e->graph = e->model->train;
-  e->file_defs.arena = e->prelude_defs.arena = e->streams.arena = e->scalar_fns.arena = arena;
+  e->file_defs.arena = e->prelude_defs.arena = e->streams.arena = e->scalar_fns.arena = e->functions.arena = arena;
   add_defs(e, prelude, true);
   add_defs(e, file, false);
   const AstDef *model = find_one(e, AST_MODEL), *train = find_one(e, AST_TRAIN);

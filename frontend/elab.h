@@ -149,12 +149,19 @@ typedef struct Training {                        // what the train block says (e
   VEC(DataUse) data;
 } Training;
 
+typedef struct FunctionUse { // a C function that opaque operators call
+  const char *types; // of its arguments
+  Loc loc;
+} FunctionUse;
+
 typedef struct Elab {
   Arena *arena;
   const ElabOptions *options;
   const AstFile *file;
   VEC(Def) defs;
   Names file_defs, prelude_defs; // by name, into defs
+  Names functions;               // by name, into function_uses
+  VEC(FunctionUse) function_uses;
   Model *model;
   Graph *graph;  // being built
   bool training; // the value of `training`
@@ -270,6 +277,9 @@ bool bind_dims(Elab *e, const AstDecl *decl, const char *what, int tensor, Loc l
 bool declared_dims(Elab *e, const AstDecl *decl, Dim *dims, int *rank);
 // Binds `name` to an extent in the frame; reports a different one.
 bool bind_extent(Elab *e, const char *name, int64_t extent, Loc loc);
+// Opaque operators (elab_opaque.c): checks a declaration; a call, once its arguments are bound in the frame.
+void elab_check_opaque(Elab *e, const AstDef *def);
+Value elab_opaque(Elab *e, const AstDef *def, Loc loc);
 bool elab_is_builtin(const char *name);
 Value elab_builtin(Elab *e, const AstExpr *call);
 Value elab_view(Elab *e, const AstExpr *call);

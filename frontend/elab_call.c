@@ -169,8 +169,8 @@ Value elab_call_def(Elab *e, const Def *def, const Arg *args, int n_args, Loc lo
   Value result = value_error();
   if (bind_args(e, def, args, n_args, loc)) {
     const int errors = e->errors;
-    elab_block(e, &ast->body);
-    result = collect_results(e, ast, errors);
+    if (ast->kind != AST_OPAQUE) elab_block(e, &ast->body);
+    result = ast->kind == AST_OPAQUE ? elab_opaque(e, ast, loc) : collect_results(e, ast, errors);
     if (e->errors == errors) check_tied(e, ast);
   }
   elab_pop(e);
@@ -235,8 +235,6 @@ static bool may_call_layer(Elab *e, const AstExpr *call) {
 static Value report_not_callable(Elab *e, const AstExpr *call, const AstDef *def) {
   if (def->kind == AST_OPTIMIZER)
     elab_error(e, call->loc, "the optimizer '%s' stands only in train { optimizer = %s(...); }", def->name, def->name);
-  else if (def->kind == AST_OPAQUE)
-    elab_error(e, call->loc, "'%s' is opaque: programs with operators of unknown inside cannot be emitted", def->name);
   else elab_error(e, call->loc, "'%s' is the model: it cannot be called", def->name);
   diag_note(def->loc, "'%s' is defined here", def->name);
   return value_error();
@@ -288,7 +286,8 @@ Value elab_call(Elab *e, const AstExpr *call) {
   case AST_LAYER:
     if (!may_call_layer(e, call)) return value_error();
     return elab_call_def(e, def, args, n, call->loc);
-  case AST_OP: return elab_call_def(e, def, args, n, call->loc);
+  case AST_OP:
+  case AST_OPAQUE: return elab_call_def(e, def, args, n, call->loc);
   case AST_FN: return call_fn(e, call, def, args, n);
   default: return report_not_callable(e, call, def->ast);
   }

@@ -12,7 +12,7 @@
 
 const char *elab_op_name(Elab *e, const char *otherwise) {
   const AstDefKind kind = e->frame->def->ast->kind;
-  return kind == AST_OP || kind == AST_OPTIMIZER ? e->frame->def->ast->name : otherwise;
+  return kind == AST_OP || kind == AST_OPAQUE || kind == AST_OPTIMIZER ? e->frame->def->ast->name : otherwise;
 }
 
 // Without printf, since every operator has such a name.
@@ -33,7 +33,7 @@ const char *elab_stmt_name(Elab *e, const char *otherwise) {
 // In an op: PATH.OP for its result and PATH.OP.TARGET for the rest; elsewhere PATH.TARGET.
 const char *elab_tensor_name(Elab *e, const char *target) {
   const AstDef *def = e->frame->def->ast;
-  if (def->kind != AST_OP) return elab_path(e, e->frame->prefix, target);
+  if (def->kind != AST_OP && def->kind != AST_OPAQUE) return elab_path(e, e->frame->prefix, target);
   const char *op = elab_path(e, e->frame->prefix, def->name);
   return def->results.len == 1 && str_eq(def->results.at[0].name, target) ? op : elab_path(e, op, target);
 }

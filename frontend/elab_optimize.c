@@ -17,21 +17,33 @@ typedef struct Marks {
 
 static void mark(void *ctx, int tensor) { ((Marks *)ctx)->tensor[tensor] = true; }
 
-// Marks the tensors that an expression depends on smoothly: not through comparisons, integers, floor or stop.
-static void mark_smooth(Marks *m, const Expr *e) {
-  if (e->kind == EXPR_ACCESS && graph_tensor(m->graph, e->access.tensor)->type == TYPE_REAL) mark(m, e->access.tensor);
+typedef void VisitFn(void *ctx, int tensor);
+
+// The tensors that an expression depends on smoothly: not through comparisons, integers, floor or stop.
+static void visit_smooth(const Graph *graph, const Expr *e, VisitFn *visit, void *ctx) {
+  if (e->kind == EXPR_ACCESS && graph_tensor(graph, e->access.tensor)->type == TYPE_REAL) visit(ctx, e->access.tensor);
   if (e->kind != EXPR_CALL || e->type == TYPE_BOOL) return;
   if (e->call.fn == FN_stop || e->call.fn == FN_floor || e->call.fn == FN_one) return;
-  for (int i = e->call.fn == FN_select; i < fn_arity(e->call.fn); i++) mark_smooth(m, e->call.arg[i]);
+  for (int i = e->call.fn == FN_select; i < fn_arity(e->call.fn); i++) visit_smooth(graph, e->call.arg[i], visit, ctx);
+}
+
+static void visit_smooth_reads(const Graph *graph, const Op *op, VisitFn *visit, void *ctx) {
+  if (op->kind == OP_OPAQUE) {
+    for (int a = 0; a < op->opaque->n_args; a++) {
+      const OpaqueArg *arg = &op->opaque->args[a];
+      if (!arg->written && arg->type == TYPE_REAL) visit(ctx, arg->tensor);
+    }
+  } else if (op->kind != OP_COMPUTE) op_visit_reads(op, visit, ctx);
+  else if (graph_tensor(graph, op->out)->type == TYPE_REAL) visit_smooth(graph, op->body, visit, ctx);
 }
 
 // Everything that marked tensors are computed from, marked too.
 static void mark_sources(Marks *m, bool smooth) {
   for (int i = m->graph->ops.len - 1; i >= 0; i--) {
     const Op *op = &m->graph->ops.at[i];
-    if (!m->tensor[op->out]) continue;
-    if (!smooth || op->kind != OP_COMPUTE) op_visit_reads(op, mark, m);
-    else if (graph_tensor(m->graph, op->out)->type == TYPE_REAL) mark_smooth(m, op->body);
+    if (!op_any_result(op, m->tensor)) continue;
+    if (smooth) visit_smooth_reads(m->graph, op, mark, m);
+    else op_visit_reads(op, mark, m);
   }
 }
 
@@ -47,7 +59,7 @@ void elab_mark_reports(Elab *e) {
   mark_sources(&reported, false);
   for (int i = 0; i < graph->ops.len; i++) {
     Op *op = &graph->ops.at[i];
-    if (reported.tensor[op->out] && !needed.tensor[op->out]) op->phase = PHASE_REPORT;
+    if (op_any_result(op, reported.tensor) && !op_any_result(op, needed.tensor)) op->phase = PHASE_REPORT;
   }
 }
 
@@ -59,12 +71,45 @@ typedef struct Trained {
 } Trained;
 typedef VEC(Trained) Trainees;
 
+typedef struct Carried {
+  int *param; // by tensor: a parameter that it depends on smoothly, or -1
+  int found;  // the one that the operator at hand depends on
+} Carried;
+
+static void find_param(void *ctx, int tensor) {
+  Carried *c = ctx;
+  if (c->found < 0) c->found = c->param[tensor];
+}
+
+// Reports opaque operators without a gradient between a parameter and a loss. needed: the tensors that a loss depends on.
+static void check_opaque(Elab *e, const bool *needed) {
+  const Graph *graph = e->graph;
+  Carried c = {.param = NEW_ARRAY(e->arena, int, graph->tensors.len)};
+  for (int t = 0; t < graph->tensors.len; t++) c.param[t] = graph_tensor(graph, t)->role == ROLE_PARAM ? t : -1;
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    c.found = -1;
+    visit_smooth_reads(graph, op, find_param, &c);
+    for (int r = 0; r < op_results(op); r++) {
+      const int result = op_result(op, r);
+      if (graph_tensor(graph, result)->type == TYPE_REAL) c.param[result] = c.found;
+    }
+    if (op->kind != OP_OPAQUE || op->opaque->gradient != NULL || c.found < 0 || !op_any_result(op, needed)) continue;
+    elab_error(e, op->loc, "the gradient of the parameter '%s' goes through '%s', which has none",
+               graph_tensor(graph, c.found)->name, op->name);
+    const Def *def = elab_find_def(e, op->name);
+    if (def != NULL)
+      diag_note(def->ast->loc, "expected 'grad \"function\"' at the end of this declaration, or stop(...) around the call");
+  }
+}
+
 // The parameters that a loss depends on, each with a gradient; warns about the others.
 static void declare_gradients(Elab *e, Trainees *trained) {
   Graph *graph = e->graph;
   Marks m = {graph, NEW_ARRAY(e->arena, bool, graph->tensors.len)};
   for (int i = 0; i < graph->losses.len; i++) mark(&m, graph->losses.at[i].tensor);
   mark_sources(&m, true);
+  check_opaque(e, m.tensor);
   for (int i = 0; i < e->owned.len; i++) {
     Tensor t = *graph_tensor(graph, e->owned.at[i].tensor);
     if (t.role != ROLE_PARAM) continue;

@@ -51,7 +51,7 @@ void elab_warning(Elab *e, Loc loc, const char *format, ...) {
 Loc elab_site(const Elab *e, Loc loc) {
   if (e->frame == NULL) return loc;
   const AstDefKind kind = e->frame->def->ast->kind;
-  const bool inside = kind == AST_OP || kind == AST_FN || kind == AST_OPTIMIZER;
+  const bool inside = kind == AST_OP || kind == AST_OPAQUE || kind == AST_FN || kind == AST_OPTIMIZER;
   return inside || in_prelude(e->frame) ? e->frame->site : loc;
 }
 

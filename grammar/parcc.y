@@ -37,6 +37,8 @@
   AstDecls *decls;
   ParseWheres *wheres;
   ParseTargets *targets;
+  AstDims *dims;
+  AstDim dim;
   AstStmt *stmt;
   struct { AstStmt *first, *last; int len; } chain;
   ParseBlock *block;
@@ -64,7 +66,9 @@ enum { MAX_ELSE_IFS = AST_MAX_NESTING };
 %type <decls> params param_list results result_list
 %type <wheres> where where_list
 %type <targets> names
-%type <text> def_name
+%type <dims> split split_list
+%type <dim> split_dim
+%type <text> def_name opaque_grad
 %type <stmt> stmt if_else
 %type <chain> if_chain
 %type <block> block stmts
@@ -104,15 +108,10 @@ def:
   | OPTIMIZER def_name params ARROW results where block {
       $$ = parse_def(p, AST_OPTIMIZER, @2, $2);
       $$->params = *$3; $$->results = *$5; memcpy(&$$->wheres, $6, sizeof $$->wheres); $$->body = *$7; }
-  | OPAQUE OP def_name params ARROW results where SPLIT '(' names ')' '=' STRING NAME STRING ';' {
-      if (!str_eq($14, "grad")) diag_error(@14, "expected 'grad' before '%s'", $14);
+  | OPAQUE OP def_name params ARROW results where split '=' STRING opaque_grad ';' {
       $$ = parse_def(p, AST_OPAQUE, @3, $3);
-      $$->params = *$4; $$->results = *$6; memcpy(&$$->wheres, $7, sizeof $$->wheres);
-      memcpy(&$$->split, $10, sizeof $$->split); $$->function = $13; $$->gradient = $15; }
-  | OPAQUE OP def_name params ARROW results where SPLIT '(' names ')' '=' STRING ';' {
-      $$ = parse_def(p, AST_OPAQUE, @3, $3);
-      $$->params = *$4; $$->results = *$6; memcpy(&$$->wheres, $7, sizeof $$->wheres);
-      memcpy(&$$->split, $10, sizeof $$->split); $$->function = $13; }
+      $$->params = *$4; $$->results = *$6; memcpy(&$$->wheres, $7, sizeof $$->wheres); $$->split = *$8;
+      $$->function = $10; $$->function_loc = @10; $$->gradient = $11; $$->gradient_loc = @11; }
   | FN def_name params '=' value ';'  { $$ = parse_def(p, AST_FN, @2, $2); $$->params = *$3; $$->value = $5; }
   | MODEL def_name params block       { $$ = parse_def(p, AST_MODEL, @2, $2); $$->params = *$3; $$->body = *$4; }
   | TRAIN block                       { $$ = parse_def(p, AST_TRAIN, @1, NULL); $$->body = *$2; }
@@ -127,6 +126,25 @@ def:
   ;
 
 def_name: NAME | REDUCE ;
+
+split:
+    SPLIT '(' ')'                { $$ = NEW(p->arena, AstDims); }
+  | SPLIT '(' split_list ')'     { $$ = $3; }
+  ;
+split_list:
+    split_dim                    { $$ = NEW(p->arena, AstDims); vec_push(p->arena, $$, $1); }
+  | split_list ',' split_dim     { $$ = $1; vec_push(p->arena, $$, $3); }
+  ;
+split_dim:
+    NAME                         { $$ = (AstDim){.name = $1, .loc = @1}; }
+  | NAME DOTDOT                  { $$ = (AstDim){.name = $1, .pack = true, .loc = @$}; }
+  ;
+opaque_grad:
+    %empty                       { $$ = NULL; }
+  | NAME STRING {
+      $$ = $2; @$ = @2;
+      if (!str_eq($1, "grad")) diag_error(@1, "expected 'grad' before '%s'", $1); }
+  ;
 
 params:
     '(' ')'                      { $$ = NEW(p->arena, AstDecls); }

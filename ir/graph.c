@@ -54,7 +54,7 @@ int graph_add_tensor(Graph *graph, Tensor tensor) {
 
 int graph_add_op(Graph *graph, Op op) {
   const int id = graph->ops.len;
-  graph_tensor(graph, op.out)->producer = id;
+  for (int i = 0; i < op_results(&op); i++) graph_tensor(graph, op_result(&op, i))->producer = id;
   vec_push(graph->arena, &graph->ops, op);
   return id;
 }
@@ -96,6 +96,54 @@ int64_t tensor_elements(const Tensor *tensor) {
   return elements;
 }
 
+// ---- operands and results ----------------------------------------------------------------------------------------
+
+static bool is_result(const OpaqueArg *arg) { return arg->written && arg->tensor >= 0; }
+
+int op_results(const Op *op) {
+  if (op->kind != OP_OPAQUE) return 1;
+  int n = 0;
+  for (int i = 0; i < op->opaque->n_args; i++) n += is_result(&op->opaque->args[i]);
+  return n;
+}
+
+int op_result(const Op *op, int i) {
+  if (op->kind != OP_OPAQUE) return op->out;
+  for (int a = 0; a < op->opaque->n_args; a++)
+    if (is_result(&op->opaque->args[a]) && i-- == 0) return op->opaque->args[a].tensor;
+  fatal("operator %s has fewer results", op->name);
+}
+
+bool op_any_result(const Op *op, const bool *marked) {
+  for (int i = 0; i < op_results(op); i++)
+    if (marked[op_result(op, i)]) return true;
+  return false;
+}
+
+static Opaque *opaque_copy(Arena *arena, const Opaque *opaque) {
+  Opaque *copy = NEW(arena, Opaque);
+  *copy = *opaque;
+  copy->args = NEW_ARRAY(arena, OpaqueArg, opaque->n_args);
+  memcpy(copy->args, opaque->args, sizeof *copy->args * (size_t)opaque->n_args);
+  return copy;
+}
+
+void op_replace_result(Arena *arena, Op *op, int from, int to) {
+  if (op->out == from) op->out = to;
+  if (op->kind != OP_OPAQUE) return;
+  Opaque *copy = opaque_copy(arena, op->opaque);
+  for (int a = 0; a < copy->n_args; a++)
+    if (is_result(&copy->args[a]) && copy->args[a].tensor == from) copy->args[a].tensor = to;
+  op->opaque = copy;
+}
+
+const Opaque *opaque_map_operands(Arena *arena, const Opaque *opaque, OpaqueOperandFn *by, void *ctx) {
+  Opaque *copy = opaque_copy(arena, opaque);
+  for (int a = 0; a < copy->n_args; a++)
+    if (!copy->args[a].written) copy->args[a].tensor = by(ctx, &copy->args[a]);
+  return copy;
+}
+
 typedef struct ReadVisitor {
   void (*visit)(void *ctx, int tensor);
   void *ctx;
@@ -107,6 +155,11 @@ static void visit_access(void *ctx, const Expr *e) {
 }
 
 void op_visit_reads(const Op *op, void (*visit)(void *ctx, int tensor), void *ctx) {
+  if (op->kind == OP_OPAQUE) {
+    for (int a = 0; a < op->opaque->n_args; a++)
+      if (!op->opaque->args[a].written) visit(ctx, op->opaque->args[a].tensor);
+    return;
+  }
   if (op->kind != OP_COMPUTE) {
     visit(ctx, op->in);
     return;

@@ -37,6 +37,7 @@ typedef enum OpKind {
   OP_COMPUTE, // an index expression
   OP_VIEW,    // the same elements in row-major order under other dimensions: splits and merges dimensions, moves nothing
   OP_RESHARD, // a change of layout, put in by apply-plan
+  OP_OPAQUE,  // a call of a C function of the user's: nothing is known of its inside
 } OpKind;
 
 typedef enum Phase { PHASE_INIT, PHASE_FORWARD, PHASE_BACKWARD, PHASE_REPORT, PHASE_UPDATE } Phase;
@@ -47,19 +48,43 @@ typedef struct Dim {
   int64_t extent;
 } Dim;
 
+// One pointer that an opaque call hands to its function.
+typedef struct OpaqueArg {
+  const char *name; // in the function's prototype
+  int tensor;       // -1: a null pointer, for a gradient that nobody needs
+  bool written, sized; // sized: its extents follow it
+  ScalarType type;
+  int rank;
+  int dim[IR_MAX_RANK]; // the operator's dimension that each of the tensor's is; -1: one that is never divided
+} OpaqueArg;
+
+typedef struct OpaqueAttr { const char *name; double value; } OpaqueAttr;
+
+// What OP_OPAQUE calls. Never changed in place: operators that are copied share it.
+typedef struct Opaque {
+  const char *function;
+  const char *gradient; // the function that computes the gradients, or NULL
+  int n_args, n_attrs;
+  OpaqueArg *args; // operands, then results
+  OpaqueAttr *attrs;
+} Opaque;
+
 typedef struct Op {
   OpKind kind;
   Phase phase;
   const char *name;  // what the text calls it: "relu", "conv2d", "conv2d.grad"
   const char *layer; // where it stands: "conv1", "block3.conv2"; "" at the top
-  int out;           // tensor it computes
+  int out;           // tensor it computes; OP_OPAQUE: the first of them (see op_results)
   // OP_COMPUTE: the iteration space; dims[0 .. n_out) index the output in order, the rest is reduced. ARGMAX gives the
   // row-major position in the reduced dimensions of the first largest element.
+  // OP_OPAQUE: the dimensions along which it can be divided, n_out == n_dims. A result without one of them, which only
+  // gradients have, is then a partial sum.
   int n_dims, n_out;
   Dim dims[IR_MAX_DIMS];
   Reduce reduce;
   const Expr *body;
   int in;       // OP_VIEW, OP_RESHARD: the tensor read
+  const Opaque *opaque; // OP_OPAQUE
   OpSharding sharding;
   Loc loc;
 } Op;
@@ -87,11 +112,20 @@ int graph_add_tensor(Graph *graph, Tensor tensor);
 int graph_add_compute(Graph *graph, Op op, const char *tensor_name);
 // Adds a view of `in` with the given dimensions (same number of elements). Returns the tensor.
 int graph_add_view(Graph *graph, int in, int rank, const Dim *dims, Op proto, const char *tensor_name);
-// Appends an operator whose output tensor exists already.
+// Appends an operator whose output tensors exist already.
 int graph_add_op(Graph *graph, Op op);
 int64_t tensor_elements(const Tensor *tensor);
 static inline Tensor *graph_tensor(const Graph *graph, int id) { return &graph->tensors.at[id]; }
 
+// The tensors an operator computes: one, but for opaque calls.
+int op_results(const Op *op);
+int op_result(const Op *op, int i);
+bool op_any_result(const Op *op, const bool *marked); // marked: by tensor
+// Lets the operator compute `to` in place of its result `from`.
+void op_replace_result(Arena *arena, Op *op, int from, int to);
+// The tensors of an opaque call renamed: each operand t becomes by(ctx, argument), results stay.
+typedef int OpaqueOperandFn(void *ctx, const OpaqueArg *arg);
+const Opaque *opaque_map_operands(Arena *arena, const Opaque *opaque, OpaqueOperandFn *by, void *ctx);
 // Calls visit for every tensor an operator reads (an id may come several times).
 void op_visit_reads(const Op *op, void (*visit)(void *ctx, int tensor), void *ctx);
 // floating-point operations of the operator on whole tensors

@@ -119,6 +119,8 @@ static double *room(Interp *interp, int tensor) {
 }
 
 static void run_op(Interp *interp, const Op *op) {
+  if (op->kind == OP_OPAQUE)
+    fatal("interp: operator %s calls %s, a function that cannot be interpreted", op->name, op->opaque->function);
   op_visit_reads(op, check_read, interp);
   double *out = room(interp, op->out);
   const int64_t elements = tensor_elements(graph_tensor(interp->graph, op->out));

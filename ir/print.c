@@ -90,16 +90,55 @@ void print_dims(const Dim *dims, int n, bool extents, Text *out) {
   }
 }
 
+static void print_shape(const Tensor *tensor, Text *out) {
+  text_printf(out, "%s[", tensor->name);
+  for (int d = 0; d < tensor->rank; d++)
+    text_printf(out, "%s%s=%lld", d > 0 ? ", " : "", tensor->dim[d], (long long)tensor->extent[d]);
+  text_printf(out, "]");
+}
+
+static void print_operand(const Graph *graph, const Op *op, const OpaqueArg *arg, Text *out) {
+  text_printf(out, "%s[", graph_tensor(graph, arg->tensor)->name);
+  for (int i = 0; i < arg->rank; i++)
+    text_printf(out, "%s%s", i > 0 ? ", " : "", arg->dim[i] >= 0 ? op->dims[arg->dim[i]].name : ":");
+  text_printf(out, "]");
+}
+
+// y[n=4, c=3], place[n=4, c=3] = sort_rows(x[n, :]; 0.5) split(n=4): dimensions that stay whole are ':', results that
+// nobody needs '_'.
+static void print_opaque(const Graph *graph, const Op *op, Text *out) {
+  const Opaque *opaque = op->opaque;
+  int operands = 0;
+  while (operands < opaque->n_args && !opaque->args[operands].written) operands++;
+  for (int a = operands; a < opaque->n_args; a++) {
+    if (a > operands) text_printf(out, ", ");
+    if (opaque->args[a].tensor < 0) text_printf(out, "_");
+    else print_shape(graph_tensor(graph, opaque->args[a].tensor), out);
+  }
+  text_printf(out, " = %s(", opaque->function);
+  for (int a = 0; a < operands; a++) {
+    if (a > 0) text_printf(out, ", ");
+    print_operand(graph, op, &opaque->args[a], out);
+  }
+  for (int i = 0; i < opaque->n_attrs; i++) {
+    text_printf(out, i == 0 ? "; " : ", ");
+    print_number(opaque->attrs[i].value, TYPE_REAL, out);
+  }
+  text_printf(out, ") split(");
+  print_dims(op->dims, op->n_dims, true, out);
+  text_printf(out, ")");
+}
+
 void print_op(const Graph *graph, const Op *op, Text *out) {
   const Tensor *tensor = graph_tensor(graph, op->out);
-  text_printf(out, "%-8s %s%s%s: %s", phase_name(op->phase), op->layer, op->layer[0] != '\0' ? " " : "", op->name,
-              tensor->name);
-  if (op->kind != OP_COMPUTE) {
-    text_printf(out, "[");
-    for (int d = 0; d < tensor->rank; d++)
-      text_printf(out, "%s%s=%lld", d > 0 ? ", " : "", tensor->dim[d], (long long)tensor->extent[d]);
-    text_printf(out, "] = %s %s", op->kind == OP_VIEW ? "view" : "reshard", graph_tensor(graph, op->in)->name);
+  text_printf(out, "%-8s %s%s%s: ", phase_name(op->phase), op->layer, op->layer[0] != '\0' ? " " : "", op->name);
+  if (op->kind == OP_OPAQUE) {
+    print_opaque(graph, op, out);
+  } else if (op->kind != OP_COMPUTE) {
+    print_shape(tensor, out);
+    text_printf(out, " = %s %s", op->kind == OP_VIEW ? "view" : "reshard", graph_tensor(graph, op->in)->name);
   } else {
+    text_printf(out, "%s", tensor->name);
     if (op->n_out > 0) {
       text_printf(out, "[");
       print_dims(op->dims, op->n_out, true, out);

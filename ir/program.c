@@ -85,6 +85,10 @@ void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, b
     if (step->collective.kind != RESHARD_all_reduce) visit(ctx, step->collective.dst, true);
     if (step->collective.stage >= 0) visit(ctx, step->collective.stage, true);
     return;
+  case STEP_CALL:
+    for (int i = 0; i < step->call.args.len; i++)
+      if (step->call.args.at[i].tensor >= 0) visit(ctx, step->call.args.at[i].tensor, step->call.args.at[i].written);
+    return;
   case STEP_ZERO: visit(ctx, step->zero, true); return;
   case STEP_COPY:
     visit(ctx, step->copy.src, false);
@@ -120,6 +124,24 @@ static void print_kernel(const Program *p, const Kernel *k, Text *out) {
   }
 }
 
+static void print_call(const Program *p, const Call *c, Text *out) {
+  text_printf(out, "call %s(", c->function);
+  for (int i = 0; i < c->args.len; i++) {
+    const CallArg *arg = &c->args.at[i];
+    text_printf(out, "%s%s%s", i > 0 ? ", " : "", arg->written ? "out " : "",
+                arg->tensor >= 0 ? p->tensors.at[arg->tensor].name : "null");
+  }
+  for (int i = 0; i < c->starts.len; i++) {
+    const Extent start = c->starts.at[i];
+    text_printf(out, i == 0 ? "; from " : ", ");
+    if (start.block < 0) text_printf(out, "0");
+    else if (start.fixed == 1) text_printf(out, "%s.lo", p->blocks.at[start.block].name);
+    else text_printf(out, "%lld*%s.lo", (long long)start.fixed, p->blocks.at[start.block].name);
+  }
+  for (int i = 0; i < c->attrs.len; i++) text_printf(out, "%s%s=%.17g", i == 0 ? "; " : ", ", c->attrs.at[i].name, c->attrs.at[i].value);
+  text_printf(out, ")");
+}
+
 static void print_step(const Program *p, const Step *step, int depth, Text *out) {
   text_printf(out, "%*s", 2 + 2 * depth, "");
   switch (step->kind) {
@@ -145,6 +167,7 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
     text_printf(out, "%s %s", reshard_name(step->collective.kind), p->tensors.at[step->collective.tensor].name);
     if (step->collective.kind == RESHARD_all_reduce) text_printf(out, " over %s", p->mesh.axis[step->collective.axis].name);
     break;
+  case STEP_CALL: print_call(p, &step->call, out); break;
   case STEP_ZERO: text_printf(out, "zero %s", p->tensors.at[step->zero].name); break;
   case STEP_COPY:
     text_printf(out, "copy %s <- %s", p->tensors.at[step->copy.dst].name, p->tensors.at[step->copy.src].name);

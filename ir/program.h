@@ -119,7 +119,32 @@ typedef struct Collective {
   double bytes;     // that the busiest rank sends
 } Collective;
 
-typedef enum StepKind { STEP_KERNEL, STEP_GEMM, STEP_LOOP, STEP_COLLECTIVE, STEP_ZERO, STEP_COPY, STEP_RECORD, STEP_WAIT } StepKind;
+typedef struct CallArg { // a pointer handed to a function of the user's
+  const char *name;
+  int tensor; // -1: null
+  bool written, sized; // sized: the extents of this rank's part follow
+  ScalarType type;
+} CallArg;
+
+// function(stream, pointers and extents, starts, attributes)
+typedef struct Call {
+  const char *function;
+  VEC(CallArg) args;
+  VEC(Extent) starts; // of this rank's part in each dimension that can be divided: fixed * block.lo; 0 without a block
+  VEC(OpaqueAttr) attrs;
+} Call;
+
+typedef enum StepKind {
+  STEP_KERNEL,
+  STEP_GEMM,
+  STEP_LOOP,
+  STEP_COLLECTIVE,
+  STEP_CALL,
+  STEP_ZERO,
+  STEP_COPY,
+  STEP_RECORD,
+  STEP_WAIT
+} StepKind;
 typedef enum Stream { STREAM_COMPUTE, STREAM_COMM } Stream;
 
 typedef struct Step Step;
@@ -137,6 +162,7 @@ struct Step {
       VEC(Step *) body;
     } loop;
     Collective collective;
+    Call call;
     int zero; // tensor
     struct { int dst, src; } copy;
     struct {

@@ -64,13 +64,44 @@ static void check_compute(const Verifier *v) {
   expr_visit(op->body, check_expr, (void *)v);
 }
 
+static void check_opaque_arg(const Verifier *v, const OpaqueArg *arg) {
+  rule(v, arg->written || arg->tensor >= 0, "only results of an opaque call may be missing");
+  if (arg->tensor < 0) return;
+  check_tensor_id(v, arg->tensor);
+  const Tensor *tensor = graph_tensor(v->graph, arg->tensor);
+  rule(v, tensor->rank == arg->rank && (tensor->type == TYPE_REAL) == (arg->type == TYPE_REAL),
+       "an opaque call hands over tensors of the declared type and rank");
+  bool used[IR_MAX_DIMS] = {false};
+  for (int i = 0; i < arg->rank; i++) {
+    const int d = arg->dim[i];
+    if (d < 0) continue;
+    rule(v, d < v->op->n_dims && !used[d], "a tensor has a dimension of an opaque call once");
+    rule(v, tensor->extent[i] == v->op->dims[d].extent, "dimensions of one name have one extent");
+    used[d] = true;
+  }
+}
+
+static void check_opaque(const Verifier *v) {
+  const Op *op = v->op;
+  const Opaque *opaque = op->opaque;
+  rule(v, opaque != NULL && opaque->function != NULL, "an opaque operator calls a function");
+  rule(v, op_results(op) > 0 && op_result(op, 0) == op->out, "an opaque operator has its first result as its output");
+  rule(v, op->n_dims <= IR_MAX_DIMS && op->n_out == op->n_dims, "an opaque operator reduces nothing that is known");
+  for (int a = 0; a < opaque->n_args; a++) {
+    rule(v, a == 0 || opaque->args[a].written || !opaque->args[a - 1].written, "operands come before results");
+    check_opaque_arg(v, &opaque->args[a]);
+  }
+}
+
 void graph_verify(const Graph *graph, const char *pass) {
   Verifier v = {.graph = graph, .pass = pass};
   for (int i = 0; i < graph->ops.len; i++) {
     v.op = &graph->ops.at[i];
     v.op_id = i;
     check_tensor_id(&v, v.op->out);
-    rule(&v, graph_tensor(graph, v.op->out)->producer == i, "a tensor has one operator");
+    if (v.op->kind == OP_OPAQUE) check_opaque(&v);
+    for (int r = 0; r < op_results(v.op); r++)
+      rule(&v, graph_tensor(graph, op_result(v.op, r))->producer == i, "a tensor has one operator");
     op_visit_reads(v.op, check_read, &v);
     if (v.op->kind == OP_COMPUTE) check_compute(&v);
     if (v.op->kind == OP_VIEW)

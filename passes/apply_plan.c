@@ -104,6 +104,12 @@ static int operand(Applier *ap, const Op *op, int tensor) {
   return changed(ap, tensor, &want, op);
 }
 
+static int opaque_operand(void *ctx, const OpaqueArg *arg) {
+  const ReadRewrite *r = ctx;
+  const Layout want = sharding_argument(r->op, arg, r->ap->mesh);
+  return changed(r->ap, whole_of(r->ap, arg->tensor), &want, r->op);
+}
+
 static const Expr *renamed(const Applier *ap, const Expr *e, int tensor) {
   if (tensor == e->access.tensor) return e;
   return expr_access(ap->graph->arena, tensor, e->type, e->access.rank, e->access.index, e->access.outside);
@@ -131,6 +137,16 @@ static int reduced(Applier *ap, int tensor, const Op *op) {
   return tensor;
 }
 
+// Sets the layout of a result and reduces what is partial of it.
+static void finish_result(Applier *ap, const Op *op, int result) {
+  Layout layout = sharding_result(ap->graph, op, result, ap->mesh);
+  const int tensor = op_result(op, result);
+  for (int a = 0; a < ap->mesh->n_axes; a++)
+    if (layout.axis[a].kind == LAYOUT_PARTIAL && ap->mesh->axis[a].size == 1) layout.axis[a].kind = LAYOUT_REPLICATED;
+  graph_tensor(ap->graph, tensor)->layout = layout;
+  ap->whole[tensor] = reduced(ap, tensor, op);
+}
+
 static void apply_op(Applier *ap, Op op) {
   Graph *graph = ap->graph;
   if (op.kind == OP_COMPUTE) {
@@ -139,16 +155,15 @@ static void apply_op(Applier *ap, Op op) {
     const Op named = op; // layouts are asked of the operator as it was before any operand moved
     r.op = &named;
     op.body = expr_map(graph->arena, op.body, rewrite_read, &r);
+  } else if (op.kind == OP_OPAQUE) {
+    ReadRewrite r = {ap, &op};
+    op.opaque = opaque_map_operands(graph->arena, op.opaque, opaque_operand, &r);
   } else {
     op.in = whole_of(ap, op.in);
     op.in = operand(ap, &op, op.in);
   }
-  Layout layout = sharding_result(graph, &op, ap->mesh);
-  for (int a = 0; a < ap->mesh->n_axes; a++)
-    if (layout.axis[a].kind == LAYOUT_PARTIAL && ap->mesh->axis[a].size == 1) layout.axis[a].kind = LAYOUT_REPLICATED;
-  graph_tensor(graph, op.out)->layout = layout;
   graph_add_op(graph, op);
-  ap->whole[op.out] = reduced(ap, op.out, &op);
+  for (int r = 0; r < op_results(&op); r++) finish_result(ap, &op, r);
 }
 
 // What leaves the graph lies as it is wanted.

@@ -43,10 +43,11 @@ static void mark_wanted(Autodiff *ad) {
   for (int t = 0; t < ad->n_tensors; t++) ad->wanted[t] = graph_tensor(graph, t)->role == ROLE_PARAM;
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
-    if (op->phase != PHASE_FORWARD || graph_tensor(graph, op->out)->type != TYPE_REAL) continue;
+    if (op->phase != PHASE_FORWARD) continue;
     WantedReads w = {ad, false};
     op_visit_reads(op, note_wanted, &w);
-    ad->wanted[op->out] |= w.any;
+    for (int r = 0; r < op_results(op); r++)
+      ad->wanted[op_result(op, r)] |= w.any && graph_tensor(graph, op_result(op, r))->type == TYPE_REAL;
   }
 }
 
@@ -400,9 +401,74 @@ static int sum_adjoint(Autodiff *ad, int tensor, const Op *near) {
   return graph_add_compute(graph, sum, grad_name(graph, tensor));
 }
 
+// ---- opaque operators --------------------------------------------------------------------------------------------
+
+// The adjoint of a result of an opaque operator; zeros where no loss depends on it.
+static int adjoint_or_zero(Autodiff *ad, int tensor, const Op *op) {
+  const int adjoint = sum_adjoint(ad, tensor, op);
+  if (adjoint >= 0) return adjoint;
+  Op zero = backward_op(op);
+  dims_of_tensor(graph_tensor(ad->graph, tensor), zero.dims);
+  zero.n_dims = zero.n_out = graph_tensor(ad->graph, tensor)->rank;
+  zero.body = expr_real(ad->graph->arena, 0);
+  return graph_add_compute(ad->graph, zero, grad_name(ad->graph, tensor));
+}
+
+// The tensor for the gradient of an operand, if it is wanted.
+static int operand_grad(Autodiff *ad, int operand, const Op *op) {
+  if (!ad->wanted[operand]) return -1;
+  Tensor t = *graph_tensor(ad->graph, operand);
+  t.name = grad_name(ad->graph, operand);
+  t.role = ROLE_VALUE;
+  t.producer = t.of = -1;
+  t.loc = op->loc;
+  return graph_add_tensor(ad->graph, t);
+}
+
+// y = f(x) becomes x.grad = f_grad(x, y, y.grad): all operands, all results, the adjoints of real results; the gradients
+// of real operands.
+static void differentiate_opaque(Autodiff *ad, const Op *op) {
+  Graph *graph = ad->graph;
+  const Opaque *f = op->opaque;
+  bool reached = false, wanted = false;
+  for (int a = 0; a < f->n_args; a++) {
+    reached |= f->args[a].written && ad->adjoint[f->args[a].tensor].len > 0;
+    wanted |= !f->args[a].written && ad->wanted[f->args[a].tensor];
+  }
+  if (!reached || !wanted || f->gradient == NULL) return; // without a function: elaboration saw that no gradient passes
+  Opaque *call = NEW(graph->arena, Opaque);
+  *call = *f;
+  call->function = f->gradient;
+  call->gradient = NULL;
+  call->n_args = 0;
+  call->args = NEW_ARRAY(graph->arena, OpaqueArg, 2 * f->n_args);
+  for (int a = 0; a < f->n_args; a++) {
+    call->args[call->n_args] = f->args[a];
+    call->args[call->n_args++].written = false;
+  }
+  for (int written = 1; written >= 0; written--) // adjoints, then gradients
+    for (int a = 0; a < f->n_args; a++) {
+      if (f->args[a].type != TYPE_REAL || f->args[a].written != (written == 1)) continue;
+      OpaqueArg *arg = &call->args[call->n_args++];
+      *arg = f->args[a];
+      arg->name = arena_printf(graph->arena, "%s_grad", arg->name);
+      arg->tensor = written ? adjoint_or_zero(ad, arg->tensor, op) : operand_grad(ad, arg->tensor, op);
+      arg->written = !written;
+      arg->sized = false;
+      if (!written && arg->tensor >= 0) vec_push(graph->arena, &ad->adjoint[f->args[a].tensor], arg->tensor);
+    }
+  Op grad = *op;
+  grad.phase = PHASE_BACKWARD;
+  grad.opaque = call;
+  grad.out = op_result(&grad, 0);
+  graph_add_op(graph, grad);
+}
+
 static void differentiate(Autodiff *ad, int op_id) {
   Graph *graph = ad->graph;
   const Op op = graph->ops.at[op_id];
+  if (op.kind == OP_OPAQUE && op.phase == PHASE_FORWARD) differentiate_opaque(ad, &op);
+  if (op.kind == OP_OPAQUE) return;
   if (op.phase != PHASE_FORWARD || !ad->wanted[op.out] || ad->adjoint[op.out].len == 0) return;
   const int adjoint = sum_adjoint(ad, op.out, &op);
   if (op.kind == OP_VIEW) {
@@ -440,7 +506,7 @@ static void finish_gradient(Autodiff *ad, int gradient) {
   const int adjoint = sum_adjoint(ad, param, &near);
   const int producer = adjoint >= 0 ? graph_tensor(graph, adjoint)->producer : -1;
   if (producer >= 0 && ad->adjoint[param].len >= 1 && adjoint >= ad->n_tensors) {
-    graph->ops.at[producer].out = gradient; // nobody else reads a parameter's adjoint
+    op_replace_result(graph->arena, &graph->ops.at[producer], adjoint, gradient); // nobody else reads a parameter's adjoint
     graph_tensor(graph, gradient)->producer = producer;
     graph_tensor(graph, adjoint)->producer = -1;
     return;

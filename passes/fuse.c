@@ -370,7 +370,8 @@ static void place(Fuser *f, int op_id, const int *companion) {
   Contraction c;
   if (op->kind != OP_COMPUTE) {
     const InputGroups in = input_groups(f, op);
-    add_to_group(f, op_id, new_group(f, op->kind == OP_VIEW ? GROUP_VIEW : GROUP_RESHARD, op), &in);
+    const GroupKind kind = op->kind == OP_VIEW ? GROUP_VIEW : op->kind == OP_OPAQUE ? GROUP_OPAQUE : GROUP_RESHARD;
+    add_to_group(f, op_id, new_group(f, kind, op), &in);
   } else if (contraction_match(f->graph, op, &c) && contraction_is_large(op, &c) &&
              access_is_plain(f->graph, op, c.a) && access_is_plain(f->graph, op, c.b)) {
     int group = -1;

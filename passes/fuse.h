@@ -9,6 +9,7 @@ typedef enum GroupKind {
   GROUP_GEMM,    // a contraction, with the packings before it and the folding after it
   GROUP_VIEW,    // nothing to run
   GROUP_RESHARD, // a collective
+  GROUP_OPAQUE,  // a call of a function of the user's
 } GroupKind;
 
 // The tensors that a group touches at whole plain dimensions, and the loop class of each of their dimensions.

@@ -16,6 +16,12 @@
 
 // ---- blocks and extents ------------------------------------------------------------------------------------------
 
+static bool is_taken(const Lowering *l, const char *name) {
+  bool taken = names_get(&l->functions, name) >= 0;
+  for (int b = 0; b < l->program->blocks.len; b++) taken |= str_eq(l->program->blocks.at[b].name, name);
+  return taken;
+}
+
 static int find_block(Lowering *l, const char *name, uint32_t axes, const Cut *cut, int64_t extent) {
   Program *p = l->program;
   for (int b = 0; b < p->blocks.len; b++) {
@@ -23,11 +29,7 @@ static int find_block(Lowering *l, const char *name, uint32_t axes, const Cut *c
     if (block->axes == axes && block->extent == extent && memcmp(&block->cut, cut, sizeof *cut) == 0) return b;
   }
   const char *unique = name;
-  for (int b = 0, n = 2; b < p->blocks.len; b++)
-    if (str_eq(p->blocks.at[b].name, unique)) {
-      unique = arena_printf(l->arena, "%s_%d", name, n++);
-      b = -1;
-    }
+  for (int n = 2; is_taken(l, unique); n++) unique = arena_printf(l->arena, "%s_%d", name, n);
   vec_push(l->arena, &p->blocks, (RankBlock){unique, axes, *cut, extent});
   return p->blocks.len - 1;
 }
@@ -44,7 +46,7 @@ Extent lowering_dim_extent(Lowering *l, const Op *op, int d) {
   uint32_t axes = 0;
   Cut cut = {0};
   for (int a = 0; a < l->program->mesh.n_axes; a++) {
-    if (op->kind != OP_COMPUTE || op->sharding.dim[a] != d) continue;
+    if (op->sharding.dim[a] != d) continue;
     axes |= 1u << a;
     cut = cut_plain(op->dims[d].extent, op->sharding.unit[a]);
   }
@@ -350,6 +352,22 @@ static void lower_reshard(Lowering *l, const Group *group) {
   append(l, group, step);
 }
 
+static void lower_opaque(Lowering *l, const Group *group) {
+  const Op *op = &l->graph->ops.at[group->ops.at[0]];
+  const Opaque *opaque = op->opaque;
+  Step *step = new_step(l, STEP_CALL, op);
+  Call *c = &step->call;
+  *c = (Call){.function = opaque->function};
+  for (int a = 0; a < opaque->n_args; a++) {
+    const OpaqueArg *arg = &opaque->args[a];
+    const int tensor = arg->tensor >= 0 ? l->tensor_of[arg->tensor] : -1;
+    vec_push(l->arena, &c->args, (CallArg){arg->name, tensor, arg->written, arg->sized, arg->type});
+  }
+  for (int d = 0; d < op->n_dims; d++) vec_push(l->arena, &c->starts, lowering_dim_extent(l, op, d));
+  for (int i = 0; i < opaque->n_attrs; i++) vec_push(l->arena, &c->attrs, opaque->attrs[i]);
+  append(l, group, step);
+}
+
 // ---- the whole graph ---------------------------------------------------------------------------------------------
 
 static void lower_graph(Lowering *l, const Graph *graph) {
@@ -364,6 +382,7 @@ static void lower_graph(Lowering *l, const Graph *graph) {
       break;
     case GROUP_GEMM: lower_gemm(l, g, group); break;
     case GROUP_RESHARD: lower_reshard(l, group); break;
+    case GROUP_OPAQUE: lower_opaque(l, group); break;
     case GROUP_VIEW: break;
     }
   }
@@ -410,6 +429,11 @@ static const char *plan_text(const Compilation *c) {
                       (long long)c->model->batch);
 }
 
+static void enter_functions(Lowering *l, const Graph *graph) {
+  for (int i = 0; i < graph->ops.len; i++)
+    if (graph->ops.at[i].kind == OP_OPAQUE) names_set(&l->functions, graph->ops.at[i].opaque->function, i);
+}
+
 void pass_lower(Compilation *c) {
   Model *model = c->model;
   Program *p = NEW(c->arena, Program);
@@ -419,7 +443,10 @@ void pass_lower(Compilation *c) {
   p->plan_text = plan_text(c);
   c->program = p;
   Lowering lowering = {.arena = c->arena, .program = p}, *l = &lowering;
-  l->c_names.arena = l->stored_names.arena = c->arena;
+  l->c_names.arena = l->stored_names.arena = l->functions.arena = c->arena;
+  enter_functions(l, model->init);
+  enter_functions(l, model->train);
+  enter_functions(l, model->eval);
   for (int i = 0; i < model->inputs.len; i++) vec_push(c->arena, &p->inputs, (ProgInput){i, -1, -1});
   lower_graph(l, model->init);
   lower_graph(l, model->train);

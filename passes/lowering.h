@@ -10,6 +10,7 @@ typedef struct Lowering {
   const Graph *graph; // at hand
   int *tensor_of;     // graph tensor -> program tensor
   Names c_names;      // of emitted tensors, to keep them unique
+  Names functions;    // of the user's: blocks are called otherwise
   Names stored_names; // parameters and states: name -> program tensor
 } Lowering;
 

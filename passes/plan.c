@@ -123,7 +123,7 @@ static void plan_op(Graph *graph, Op *op, const Plan *plan, const Mesh *mesh) {
   int64_t extent[IR_MAX_DIMS];
   const int n_dims = op->reduce == REDUCE_ARGMAX ? op->n_out : op->n_dims;
   for (int d = 0; d < op->n_dims; d++) extent[d] = op->dims[d].extent;
-  for (int a = 0; a < mesh->n_axes && op->kind == OP_COMPUTE; a++) {
+  for (int a = 0; a < mesh->n_axes && (op->kind == OP_COMPUTE || op->kind == OP_OPAQUE); a++) {
     Choice choice = {.kind = CHOICE_FOLLOW};
     if (plan->kind == PLAN_RANDOM && a < mesh->n_axes - 1) choice = draw_choice(plan, out->name, a, extent, n_dims, mesh);
     if (choice.kind == CHOICE_FOLLOW) follow(graph, op, a, mesh);
@@ -131,9 +131,12 @@ static void plan_op(Graph *graph, Op *op, const Plan *plan, const Mesh *mesh) {
     if (choice.kind == CHOICE_PIN) op->sharding.pin[a] = choice.pin;
   }
   // What comes out partial is reduced before anybody reads it.
-  out->layout = sharding_result(graph, op, mesh);
-  for (int a = 0; a < mesh->n_axes; a++)
-    if (out->layout.axis[a].kind == LAYOUT_PARTIAL) out->layout.axis[a].kind = LAYOUT_REPLICATED;
+  for (int r = 0; r < op_results(op); r++) {
+    Layout layout = sharding_result(graph, op, r, mesh);
+    for (int a = 0; a < mesh->n_axes; a++)
+      if (layout.axis[a].kind == LAYOUT_PARTIAL) layout.axis[a].kind = LAYOUT_REPLICATED;
+    graph_tensor(graph, op_result(op, r))->layout = layout;
+  }
 }
 
 void pass_plan(Graph *graph, const Plan *plan, const Mesh *mesh) {

@@ -2,7 +2,9 @@
 
 static void renumber_producers(Graph *graph) {
   for (int t = 0; t < graph->tensors.len; t++) graph_tensor(graph, t)->producer = -1;
-  for (int i = 0; i < graph->ops.len; i++) graph_tensor(graph, graph->ops.at[i].out)->producer = i;
+  for (int i = 0; i < graph->ops.len; i++)
+    for (int r = 0; r < op_results(&graph->ops.at[i]); r++)
+      graph_tensor(graph, op_result(&graph->ops.at[i], r))->producer = i;
 }
 
 void graph_sort_by_phase(Graph *graph) {

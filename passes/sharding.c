@@ -19,6 +19,11 @@ static void search_dim(void *ctx, const Expr *e) {
 }
 
 int sharding_dim_of(const Graph *graph, const Op *op, int tensor, int i) {
+  if (op->kind == OP_OPAQUE) {
+    for (int a = 0; a < op->opaque->n_args; a++)
+      if (op->opaque->args[a].tensor == tensor && op->opaque->args[a].dim[i] >= 0) return op->opaque->args[a].dim[i];
+    return -1;
+  }
   DimSearch s = {graph, op, tensor, i, -2};
   expr_visit(op->body, search_dim, &s);
   return s.dim;
@@ -108,7 +113,30 @@ Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh
   return layout;
 }
 
-Layout sharding_result(const Graph *graph, const Op *op, const Mesh *mesh) {
+Layout sharding_argument(const Op *op, const OpaqueArg *arg, const Mesh *mesh) {
+  Layout layout = layout_replicated();
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int dim = op->sharding.dim[a];
+    if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
+    if (dim < 0) continue;
+    if (arg->written) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
+    for (int i = 0; i < arg->rank; i++) {
+      if (arg->dim[i] != dim) continue;
+      layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = i};
+      layout.cut[i] = cut_plain(op->dims[dim].extent, op->sharding.unit[a]);
+    }
+  }
+  return layout;
+}
+
+static Layout opaque_result(const Op *op, int result, const Mesh *mesh) {
+  int a = 0;
+  while (op->opaque->args[a].tensor != op_result(op, result) || !op->opaque->args[a].written) a++;
+  return sharding_argument(op, &op->opaque->args[a], mesh);
+}
+
+Layout sharding_result(const Graph *graph, const Op *op, int result, const Mesh *mesh) {
+  if (op->kind == OP_OPAQUE) return opaque_result(op, result, mesh);
   if (op->kind != OP_COMPUTE) return through_view(graph, op, true, mesh);
   Layout layout = layout_replicated();
   for (int a = 0; a < mesh->n_axes; a++) {

@@ -1,7 +1,8 @@
 // simplify: constant folding, trivial operators, common subexpressions, dead code.
 //
 // Requires: operators sorted by phase. Guarantees: the same, no operator without a reader, no two equal operators, no
-// operator that only copies, transposes, broadcasts or slices, unless it is stored, reported or viewed.
+// operator that only copies, transposes, broadcasts or slices, unless it is stored, reported, viewed or handed to a
+// function of the user's.
 //
 //   t[n, c] = 2;  u[c, n] = x[n, c];  y[n, c] = (t[n, c] * u[c, n]);  z[n, c] = (2 * x[n, c])
 // becomes
@@ -88,7 +89,30 @@ static void fold_reduction(Simplifier *s, Op *op) {
 
 // ---- equal operators ---------------------------------------------------------------------------------------------
 
+// Equal calls give equal results: functions of the user's have no state.
+static bool opaque_equal(const Opaque *a, const Opaque *b) {
+  if (!str_eq(a->function, b->function) || a->n_args != b->n_args || a->n_attrs != b->n_attrs) return false;
+  for (int i = 0; i < a->n_args; i++) {
+    const OpaqueArg *x = &a->args[i], *y = &b->args[i];
+    if (x->written != y->written || x->rank != y->rank) return false;
+    if (x->written ? (x->tensor < 0) != (y->tensor < 0) : x->tensor != y->tensor) return false;
+    if (memcmp(x->dim, y->dim, sizeof *x->dim * (size_t)x->rank) != 0) return false;
+  }
+  for (int i = 0; i < a->n_attrs; i++)
+    if (a->attrs[i].value != b->attrs[i].value) return false;
+  return true;
+}
+
+static bool same_shapes(const Graph *graph, const Op *a, const Op *b) {
+  for (int r = 0; r < op_results(a); r++) {
+    const Tensor *x = graph_tensor(graph, op_result(a, r)), *y = graph_tensor(graph, op_result(b, r));
+    if (x->rank != y->rank || memcmp(x->extent, y->extent, sizeof *x->extent * (size_t)x->rank) != 0) return false;
+  }
+  return true;
+}
+
 static uint64_t op_hash(const Op *op) {
+  if (op->kind == OP_OPAQUE) return (uint64_t)op->opaque->args[0].tensor * 31 + 11;
   if (op->kind != OP_COMPUTE) return (uint64_t)op->in * 31 + 7;
   uint64_t hash = expr_hash(op->body) * 31 + (uint64_t)op->reduce;
   for (int d = 0; d < op->n_dims; d++) hash = hash * 31 + (uint64_t)op->dims[d].extent;
@@ -97,6 +121,7 @@ static uint64_t op_hash(const Op *op) {
 
 static bool op_equal(const Graph *graph, const Op *a, const Op *b) {
   if (a->kind != b->kind) return false;
+  if (a->kind == OP_OPAQUE) return opaque_equal(a->opaque, b->opaque) && same_shapes(graph, a, b);
   if (a->kind != OP_COMPUTE) {
     const Tensor *x = graph_tensor(graph, a->out), *y = graph_tensor(graph, b->out);
     if (a->in != b->in || x->rank != y->rank) return false;
@@ -136,10 +161,14 @@ static void simplify_view(Simplifier *s, Op *op) {
   if (memcmp(in->extent, out->extent, sizeof *in->extent * (size_t)in->rank) == 0) s->alias[op->out] = op->in;
 }
 
+static int aliased(void *ctx, const OpaqueArg *arg) { return ((Simplifier *)ctx)->alias[arg->tensor]; }
+
 static void rewrite_op(Simplifier *s, int op_id) {
   Op *op = &s->graph->ops.at[op_id];
   if (op->kind == OP_VIEW) {
     simplify_view(s, op);
+  } else if (op->kind == OP_OPAQUE) {
+    op->opaque = opaque_map_operands(s->graph->arena, op->opaque, aliased, s);
   } else {
     op_drop_unit_dims(s->graph, op);
     op->body = fold_markers(s, op->body);
@@ -151,9 +180,10 @@ static void rewrite_op(Simplifier *s, int op_id) {
     }
     fold_reduction(s, op);
   }
-  if (s->pinned[op->out]) return;
+  if (op_any_result(op, s->pinned)) return;
   const int equal = find_equal(s, op_id);
-  if (equal >= 0) s->alias[op->out] = s->graph->ops.at[equal].out;
+  for (int r = 0; equal >= 0 && r < op_results(op); r++)
+    s->alias[op_result(op, r)] = op_result(&s->graph->ops.at[equal], r);
 }
 
 // ---- dead code ---------------------------------------------------------------------------------------------------
@@ -174,7 +204,7 @@ static void drop_dead(Graph *graph) {
   for (int i = graph->ops.len - 1; i >= 0; i--) {
     const Op *op = &graph->ops.at[i];
     const Role role = graph_tensor(graph, op->out)->role;
-    keep[i] = l.live[op->out] || role == ROLE_PARAM || role == ROLE_STATE;
+    keep[i] = op_any_result(op, l.live) || role == ROLE_PARAM || role == ROLE_STATE;
     if (keep[i]) op_visit_reads(op, mark_live, &l);
   }
   graph_keep_ops(graph, keep);

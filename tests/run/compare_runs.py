@@ -3,6 +3,7 @@
 
 Losses and metrics of every step must agree to TOLERANCE relative, gradient norms to ten times that, and what the runs saved to
 ten times that, relative to the largest element of the tensor. Both logs must have STEPS steps.
+With --losses only losses and metrics are compared.
 """
 
 import array
@@ -10,7 +11,7 @@ import json
 import struct
 import sys
 
-NOT_COMPARED = ("ms", "samples_per_second")
+NOT_COMPARED = ["ms", "samples_per_second"]
 SMALL = 1e-6  # what is smaller than this is compared absolutely
 
 
@@ -72,13 +73,17 @@ def compare_tensors(a, b, tolerance):
 
 
 def main():
-    tolerance, steps = float(sys.argv[1]), int(sys.argv[2])
-    a, b = (read_log(path, steps) for path in sys.argv[3:5])
+    arguments = sys.argv[1:]
+    if "--losses" in arguments:
+        arguments = [a for a in arguments if a != "--losses"][:4]
+        NOT_COMPARED.append("gradient_norm")
+    tolerance, steps = float(arguments[0]), int(arguments[1])
+    a, b = (read_log(path, steps) for path in arguments[2:4])
     if len(a) != len(b):
         sys.exit("one log has more lines than the other")
     text = f"scalars agree to {compare_logs(a, b, tolerance):.1e}"
-    if len(sys.argv) > 5:
-        a, b = (read_tensors(path) for path in sys.argv[5:7])
+    if len(arguments) > 4:
+        a, b = (read_tensors(path) for path in arguments[4:6])
         if not a:
             sys.exit("nothing was saved")
         text += f", {len(a)} tensors to {compare_tensors(a, b, 10 * tolerance):.1e}"
