@@ -99,8 +99,19 @@ typedef struct ReadRewrite {
 
 static int whole_of(const Applier *ap, int tensor) { return tensor < ap->n_whole ? ap->whole[tensor] : tensor; }
 
+// Along an axis of size 1 a tensor stays as it is: cut along the batch it keeps the batch's true length.
+static void keep_single_axes(const Layout *have, const Mesh *mesh, Layout *want) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (mesh->axis[a].size > 1 || have->axis[a].kind != LAYOUT_SHARD) continue;
+    const int dim = have->axis[a].dim;
+    if (want->cut[dim].units == 0) want->cut[dim] = have->cut[dim];
+    want->axis[a] = have->axis[a];
+  }
+}
+
 static int operand(Applier *ap, const Op *op, int tensor) {
-  const Layout want = sharding_operand(ap->graph, op, tensor, ap->mesh);
+  Layout want = sharding_operand(ap->graph, op, tensor, ap->mesh);
+  keep_single_axes(&graph_tensor(ap->graph, tensor)->layout, ap->mesh, &want);
   return changed(ap, tensor, &want, op);
 }
 

@@ -139,6 +139,13 @@ static const Expr *replace(Arena *arena, const Expr *e, const Expr *what, const 
   return same ? e : expr_call(arena, e->call.fn, arg[0], arg[1], arg[2]);
 }
 
+// In the sum that a gradient is, an access outside reads 0 where it read an infinity in the forward maximum.
+static const Expr *zero_outside(void *ctx, const Expr *e) {
+  Arena *arena = ctx;
+  if (e->kind != EXPR_ACCESS || !isinf(e->access.outside)) return e;
+  return expr_access(arena, e->access.tensor, e->type, e->access.rank, e->access.index, 0);
+}
+
 // ---- from the derivative at an access to the gradient of its tensor ----------------------------------------------
 
 static Op backward_op(const Op *op) {
@@ -490,6 +497,7 @@ static void differentiate(Autodiff *ad, int op_id) {
     Contribution *c = &d->list.at[i];
     if (op.reduce == REDUCE_NONE && op.body->kind == EXPR_CALL)
       c->bar = replace(graph->arena, c->bar, op.body, access_plain(graph, op.out, 0));
+    c->bar = expr_map(graph->arena, c->bar, zero_outside, graph->arena);
     contribute(d, &op, c, adjoint);
   }
 }

@@ -192,8 +192,10 @@ typedef struct Wanted {
   bool *wanted; // by tensor of the graph
 } Wanted;
 
-static void want_access(void *ctx, const Expr *e) {
-  if (e->kind == EXPR_ACCESS) ((Wanted *)ctx)->wanted[e->access.tensor] = true;
+static void want(const Wanted *w, const Expr *e) {
+  if (e->kind == EXPR_ACCESS) w->wanted[e->access.tensor] = true;
+  if (e->kind != EXPR_CALL || e->call.fn == FN_one) return; // one(x) is 1, whatever x
+  for (int i = 0; i < fn_arity(e->call.fn); i++) want(w, e->call.arg[i]);
 }
 
 static void drop_dead_statements(Builder *b) {
@@ -207,8 +209,8 @@ static void drop_dead_statements(Builder *b) {
       const Statement statement = stage->statements.at[i];
       const bool point = stage->n_inner > 0 && statement.reduce == REDUCE_NONE;
       if (!statement.store && !points.wanted[statement.out] && (point || !rows.wanted[statement.out])) continue;
-      expr_visit(statement.body, want_access, &points);
-      expr_visit(statement.body, want_access, &rows);
+      want(&points, statement.body);
+      want(&rows, statement.body);
       stage->statements.at[--first] = statement;
     }
     stage->statements.at += first;

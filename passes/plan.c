@@ -20,6 +20,7 @@
 typedef struct Vote {
   const Graph *graph;
   const Op *op;
+  const Mesh *mesh;
   int axis;
   int dim;
   int64_t unit;
@@ -31,7 +32,8 @@ static void vote(void *ctx, int tensor) {
   const AxisLayout layout = t->layout.axis[v->axis];
   if (v->dim >= 0 || layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout.cut[layout.dim], t->extent[layout.dim])) return;
   const int dim = sharding_dim_of(v->graph, v->op, tensor, layout.dim);
-  if (dim < 0 || (dim >= v->op->n_out && v->op->reduce == REDUCE_ARGMAX)) return;
+  const bool parts = v->mesh->axis[v->axis].size > 1;
+  if (dim < 0 || (parts && dim >= v->op->n_out && v->op->reduce == REDUCE_ARGMAX)) return;
   v->dim = dim;
   v->unit = t->layout.cut[layout.dim].scale;
 }
@@ -51,7 +53,7 @@ static void split(Op *op, int axis, int dim, int64_t unit, const Mesh *mesh) {
 }
 
 static void follow(const Graph *graph, Op *op, int axis, const Mesh *mesh) {
-  Vote v = {graph, op, axis, -1, 1};
+  Vote v = {graph, op, mesh, axis, -1, 1};
   op_visit_reads(op, vote, &v);
   if (v.dim >= 0) split(op, axis, v.dim, v.unit, mesh);
 }

@@ -7,7 +7,29 @@ static void renumber_producers(Graph *graph) {
       graph_tensor(graph, op_result(&graph->ops.at[i], r))->producer = i;
 }
 
+typedef struct LatestPhase {
+  const Graph *graph;
+  Phase phase;
+} LatestPhase;
+
+static void note_phase(void *ctx, int tensor) {
+  LatestPhase *l = ctx;
+  const int producer = graph_tensor(l->graph, tensor)->producer;
+  if (producer >= 0 && l->graph->ops.at[producer].phase > l->phase) l->phase = l->graph->ops.at[producer].phase;
+}
+
+// An operator of the forward phase that reads what is only reported is only reported itself.
+static void settle_phases(Graph *graph) {
+  for (int i = 0; i < graph->ops.len; i++) {
+    Op *op = &graph->ops.at[i];
+    LatestPhase l = {graph, op->phase};
+    if (op->phase == PHASE_FORWARD) op_visit_reads(op, note_phase, &l);
+    op->phase = l.phase;
+  }
+}
+
 void graph_sort_by_phase(Graph *graph) {
+  settle_phases(graph);
   Op *sorted = NEW_ARRAY(graph->arena, Op, graph->ops.len);
   int n = 0;
   for (int phase = PHASE_INIT; phase <= PHASE_UPDATE; phase++)
