@@ -51,10 +51,17 @@ static int division_number(KernelBook *book, const Collective *c, const Layout *
   return number;
 }
 
-// Leading dimensions may not be 0, even of empty matrices.
+// Leading dimensions may not be 0, even where there is nothing to sum.
 static const char *leading(const Program *p, Extent ld) {
   const char *text = name_extent(p->arena, p, ld);
   return ld.block < 0 ? text : arena_printf(p->arena, "(%s > 0 ? %s : 1)", text, text);
+}
+
+// A result that is empty on some rank, with a leading dimension that is then 0, is no call for a library. NULL: never so.
+static const char *gemm_condition(const Program *p, const Gemm *g) {
+  if (g->lda.block < 0 && g->ldb.block < 0 && g->ldc.block < 0) return NULL;
+  const Extent size = extent_mul(extent_mul(g->m, g->n), g->batch);
+  return size.block < 0 ? NULL : name_extent(p->arena, p, size);
 }
 
 static const char *operand(const Program *p, int t, Extent stride, const char *loop) {
@@ -73,6 +80,8 @@ static void emit_gemm(const Program *p, const Gemm *g, const char *loop, int ind
     pad = arena_printf(p->arena, "%*s", indent + 2, "");
   }
   const bool batched = g->batch.block >= 0 || g->batch.fixed != 1;
+  const char *condition = gemm_condition(p, g);
+  if (condition != NULL) text_printf(out, "%sif (%s > 0)\n  ", pad, condition);
   text_printf(out, "%sCHECK_CUBLAS(cublas%cgemm%s(parcc.cublas, CUBLAS_OP_%c, CUBLAS_OP_%c, %s, %s, %s, %s,\n", pad,
               p->model->f64 ? 'D' : 'S', batched ? "StridedBatched" : "", g->b_transposed ? 'T' : 'N',
               g->a_transposed ? 'T' : 'N', name_extent(p->arena, p, g->n), name_extent(p->arena, p, g->m), name_extent(p->arena, p, g->k), alpha);
