@@ -89,6 +89,13 @@ static bool axis_used(const Program *p, int axis) {
   return false;
 }
 
+static bool gathers_batch(const Program *p) {
+  for (int k = 0; k < PROCEDURES; k++)
+    for (int i = 0; i < p->procedure[k].steps.len; i++)
+      if (step_gathers_batch(p, p->procedure[k].steps.at[i])) return true;
+  return false;
+}
+
 static bool has_gemm(Step *const *steps, int n) {
   for (int i = 0; i < n; i++)
     if (steps[i]->kind == STEP_GEMM || (steps[i]->kind == STEP_LOOP && has_gemm(steps[i]->loop.body.at, steps[i]->loop.body.len)))
@@ -115,6 +122,7 @@ static void print_mesh(const Codegen *g, Text *out) {
   for (int a = 0; a < p->mesh.n_axes; a++)
     if (axis_used(p, a)) text_printf(out, "static ncclComm_t %s;\n", axis_communicator(p, a));
   if (p->n_events > 0) text_printf(out, "static cudaEvent_t event[%d];\n", p->n_events);
+  if (gathers_batch(p)) text_printf(out, "static long samples = %lld; // of the batch at hand\n", (long long)p->model->batch);
 }
 
 static void print_shape(const Program *p, const ProgTensor *t, Text *out) {
@@ -362,6 +370,7 @@ static void print_main(const Codegen *g, Text *out) {
   print_scalar_args(g, true, out);
   text_printf(out, ");\n  }\n\n  for (long count; (count = parcc_next_eval()) > 0;) {\n");
   print_blocks(g, "    ", "count", out);
+  if (gathers_batch(p)) text_printf(out, "    samples = count;\n");
   print_batches(g, false, out);
   text_printf(out, "    evaluate();\n    END_EVAL(count");
   print_scalar_args(g, false, out);

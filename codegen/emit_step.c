@@ -59,13 +59,21 @@ static const char *count_of(const Program *p, int t) {
   return name_extent(p->arena, p, count);
 }
 
+bool step_gathers_batch(const Program *p, const Step *step) {
+  return step->kind == STEP_COLLECTIVE && step->collective.kind == RESHARD_all_gather &&
+         p->blocks.at[step->collective.block].extent == p->model->batch;
+}
+
+// The batch is divided anew where it is smaller: see print_blocks in codegen.c.
 static void emit_all_gather(const Program *p, const Collective *c, const char *pad, Text *out) {
   const RankBlock *block = &p->blocks.at[c->block];
   const char *inner = name_extent(p->arena, p, c->inner), *name = name_identifier(p->arena, block->name);
   const char *axis = axis_constant(p, c->axis);
   text_printf(out, "%sCHECK_NCCL(ncclGroupStart());\n", pad);
   text_printf(out, "%sfor (int root = 0; root < %s; root++) {\n", pad, axis);
-  text_printf(out, "%s  const Interval of = parcc_block(%lld, %s, root);\n", pad, (long long)block->extent, axis);
+  const char *extent = arena_printf(p->arena, "%lld", (long long)block->extent);
+  if (block->extent == p->model->batch) extent = "samples";
+  text_printf(out, "%s  const Interval of = parcc_block(%s, %s, root);\n", pad, extent, axis);
   text_printf(out, "%s  for (long row = 0; row < %s; row++)\n", pad, name_extent(p->arena, p, c->outer));
   text_printf(out,
               "%s    CHECK_NCCL(ncclBroadcast(%s + row * %s.len * %s, %s + (row * %lld + of.lo) * %s, of.len * %s, %s, root, "
