@@ -85,6 +85,7 @@ static bool axis_used(const Program *p, int axis) {
   return false;
 }
 
+
 static bool has_gemm(Step *const *steps, int n) {
   for (int i = 0; i < n; i++)
     if (steps[i]->kind == STEP_GEMM || (steps[i]->kind == STEP_LOOP && has_gemm(steps[i]->loop.body.at, steps[i]->loop.body.len)))

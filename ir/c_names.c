@@ -15,7 +15,7 @@ static const char *const taken[] = {
     "arena", "argc", "argv", "blockDim", "blockIdx", "cos", "count", "dim3", "erf", "evaluate", "event", "exp", "fabs",
     "floor", "forward", "backward", "gamma", "gridDim", "i", "init", "inputs", "j0", "j1", "jn", "l", "lanes", "learning_rate", "linux",
     "list_stored", "log",
-    "main", "model", "one", "parcc", "place_tensors", "pow", "report", "scalars", "sin", "sqrt", "stored", "t", "tanh", "threadIdx", "unix",
+    "main", "model", "one", "parcc", "place_tensors", "pow", "report", "samples", "scalars", "sin", "sqrt", "stored", "t", "tanh", "threadIdx", "unix",
     "update", "y0", "y1", "yn", "zero",
 };
 

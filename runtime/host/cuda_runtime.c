@@ -114,6 +114,15 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
   return cudaMemcpy(dst, src, bytes, kind);
 }
 
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream) {
+  (void)stream;
+  if (kind > cudaMemcpyDefault || width > dst_pitch || width > src_pitch) return result(cudaErrorInvalidValue);
+  for (size_t row = 0; row < height && width > 0; row++)
+    memmove((char *)dst + row * dst_pitch, (const char *)src + row * src_pitch, width);
+  return cudaSuccess;
+}
+
 cudaError_t cudaMemset(void *dst, int value, size_t bytes) {
   if (bytes > 0) memset(dst, value, bytes);
   return cudaSuccess;

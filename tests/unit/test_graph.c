@@ -40,6 +40,46 @@ static Graph *example(void) {
   return graph;
 }
 
+// y[n, c], place[n, c] = sort(x[n, :]; 2), which may be divided along n; total = sum y.
+static Graph *with_call(void) {
+  Graph *graph = example();
+  const Tensor y = {.name = "sorted", .rank = 2, .extent = {4, 3}, .dim = {"n", "c"}, .producer = -1, .of = -1};
+  Tensor place = y;
+  place.name = "place";
+  place.type = TYPE_INT;
+  Opaque *sort = NEW(arena, Opaque);
+  *sort = (Opaque){.function = "sort_rows", .n_args = 3, .n_attrs = 1};
+  sort->attrs = NEW(arena, OpaqueAttr);
+  sort->attrs[0] = (OpaqueAttr){"by", 2};
+  sort->args = NEW_ARRAY(arena, OpaqueArg, 3);
+  sort->args[0] = (OpaqueArg){"x", 0, false, true, TYPE_REAL, 2, {0, -1}};
+  sort->args[1] = (OpaqueArg){"y", graph_add_tensor(graph, y), true, true, TYPE_REAL, 2, {0, -1}};
+  sort->args[2] = (OpaqueArg){"place", graph_add_tensor(graph, place), true, true, TYPE_INT, 2, {0, -1}};
+  Op op = {.kind = OP_OPAQUE, .name = "sort", .layer = "", .phase = PHASE_FORWARD, .out = sort->args[1].tensor};
+  op.n_dims = op.n_out = 1;
+  op.dims[0] = (Dim){"n", 4};
+  op.opaque = sort;
+  graph_add_op(graph, op);
+  return graph;
+}
+
+static void calls_have_several_results(void) {
+  Graph *graph = with_call();
+  Op *sort = &graph->ops.at[graph->ops.len - 1];
+  CHECK_INT(op_results(sort), 2);
+  const int y = op_result(sort, 0), place = op_result(sort, 1);
+  CHECK_INT(y, sort->out);
+  CHECK_INT(graph_tensor(graph, place)->producer, graph->ops.len - 1);
+  Text text = {.arena = arena};
+  graph_print(graph, &text);
+  CHECK(strstr(text_str(&text), "sort: sorted[n=4, c=3], place[n=4, c=3] = sort_rows(x[n, :]; 2) split(n=4)\n") != NULL);
+  const Opaque *before = sort->opaque;
+  op_replace_result(arena, sort, y, 1);
+  CHECK_INT(sort->out, 1);
+  CHECK_INT(op_result(sort, 0), 1);
+  CHECK_INT(before->args[1].tensor, y);
+}
+
 static void names_are_unique(void) {
   Graph *graph = graph_new(arena, "names");
   const char *const expected[] = {"a", "a.2", "a.3", "b"};
@@ -151,10 +191,28 @@ static void wrong_graphs_are_caught(void) {
   CHECK_INT(verify_apart(graph, "a loss is a scalar"), 3);
 }
 
+static void wrong_calls_are_caught(void) {
+  CHECK_INT(verify_apart(with_call(), NULL), 0);
+  for (int wrong = 0; wrong < 5; wrong++) {
+    static const char *const rule[] = {"dimensions of one name have one extent", "once", "the declared type and rank",
+                                       "has its first result as its output", "only results of an opaque call may be missing"};
+    Graph *graph = with_call();
+    Op *sort = &graph->ops.at[graph->ops.len - 1];
+    OpaqueArg *x = &sort->opaque->args[0];
+    if (wrong == 0) x->dim[1] = 0, x->dim[0] = -1;
+    if (wrong == 1) x->dim[1] = 0;
+    if (wrong == 2) x->rank = 1;
+    if (wrong == 3) sort->out = op_result(sort, 1);
+    if (wrong == 4) x->tensor = -1;
+    CHECK_INT(verify_apart(graph, rule[wrong]), 3);
+  }
+}
+
 int main(void) {
   arena = arena_new();
-  const CheckTest tests[] = {TEST(names_are_unique), TEST(graphs_print), TEST(graphs_are_measured),
-                             TEST(a_right_graph_passes), TEST(wrong_graphs_are_caught)};
+  const CheckTest tests[] = {TEST(names_are_unique), TEST(graphs_print), TEST(graphs_are_measured), TEST(calls_have_several_results),
+                             TEST(a_right_graph_passes), TEST(wrong_graphs_are_caught),
+                             TEST(wrong_calls_are_caught)};
   const int code = check_run(tests, (int)(sizeof tests / sizeof tests[0]));
   arena_free(arena);
   return code;
