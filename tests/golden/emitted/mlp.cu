@@ -1,6 +1,6 @@
 // mlp on 4 ranks. Written by parcc from mlp.dnn; edit freely, or run parcc again.
 //
-//   mesh        data=4 
+//   mesh        data=4
 //   plan        data parallel: the batch of 64 is divided over the ranks, parameters are on every rank
 //   parameters  669706
 //   memory      8121600 bytes on each device, in one arena (largest sum of live tensors: 8121600)
@@ -855,8 +855,8 @@ int main(int argc, char **argv) {
   over_data = parcc_axis(1, DATA);
   parcc_events(event, 8);
   place_tensors();
+  batch = parcc_block(64, 4, parcc.rank / 1 % DATA);
   list_stored();
-  batch = parcc_block(64, DATA, parcc.rank / 1 % DATA);
   init();
   parcc_load();
 
@@ -871,7 +871,7 @@ int main(int argc, char **argv) {
   }
 
   for (long count; (count = parcc_next_eval()) > 0;) {
-    batch = parcc_block(count, DATA, parcc.rank / 1 % DATA);
+    batch = parcc_block(count, 4, parcc.rank / 1 % DATA);
     LOAD_BATCH(0, t.eval_image, batch, {0, 1}, {0, 28}, {0, 28});
     LOAD_BATCH(1, t.eval_label, batch);
     evaluate();

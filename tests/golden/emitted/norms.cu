@@ -1,6 +1,6 @@
 // norms on 3 ranks. Written by parcc from norms.dnn; edit freely, or run parcc again.
 //
-//   mesh        data=3 
+//   mesh        data=3
 //   plan        data parallel: the batch of 5 is divided over the ranks, parameters are on every rank
 //   parameters  360
 //   memory      19200 bytes on each device, in one arena (largest sum of live tensors: 19200)
@@ -1247,8 +1247,8 @@ int main(int argc, char **argv) {
   over_data = parcc_axis(1, DATA);
   parcc_events(event, 8);
   place_tensors();
+  n = parcc_block(5, 3, parcc.rank / 1 % DATA);
   list_stored();
-  n = parcc_block(5, DATA, parcc.rank / 1 % DATA);
   init();
   parcc_load();
 
@@ -1263,7 +1263,7 @@ int main(int argc, char **argv) {
   }
 
   for (long count; (count = parcc_next_eval()) > 0;) {
-    n = parcc_block(count, DATA, parcc.rank / 1 % DATA);
+    n = parcc_block(count, 3, parcc.rank / 1 % DATA);
     LOAD_BATCH(0, t.eval_x, n, {0, 12});
     LOAD_BATCH(1, t.eval_target, n, {0, 12});
     evaluate();

@@ -1,10 +1,10 @@
 // functions on 3 ranks. Written by parcc from opaque.dnn; edit freely, or run parcc again.
 //
-//   mesh        data=3 
+//   mesh        data=3
 //   plan        data parallel: the batch of 7 is divided over the ranks, parameters are on every rank
 //   parameters  105
 //   memory      7680 bytes on each device, in one arena (largest sum of live tensors: 7680)
-//   sent by each rank in a step: forward 6 collectives, 109 bytes; backward 11 collectives, 784 bytes
+//   sent by each rank in a step: forward 6 collectives, 285 bytes; backward 11 collectives, 784 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 3 PROG --data DIR
 
@@ -28,8 +28,18 @@ enum { RANKS = 3, DATA = 3 };
 
 static Interval batch; // this rank's part of 7, over data
 static ncclComm_t over_data;
-static cudaEvent_t event[9];
-static long samples = 7; // of the batch at hand
+static cudaEvent_t event[10];
+static ncclComm_t everybody;
+static long samples = 7; // in the batch at hand
+
+// How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of
+// each axis (-1: replicated, -2: divided, else the coordinate that holds the tensor).
+static const ParccDivision division[] = {
+    {2, {{7, 7, 1, 0, 0, 1, 3}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -2}, {1, 1, -2}}},
+    {2, {{7, 0, 1, 0, 0, 1, 0}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -1}}},
+    {2, {{7, 7, 1, 0, 0, 1, 3}, {5, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -2}, {1, 1, -2}}},
+    {2, {{7, 0, 1, 0, 0, 1, 0}, {5, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -1}}},
+};
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
 static struct {
@@ -108,8 +118,8 @@ static struct {
   float *sorted_y_grad_4; // sorted.y.grad.4 [batch.len, 6]
   float *tanh_grad; // tanh.grad [batch.len, 6]
   float *dense1_y_2_grad; // dense1.y.2.grad [batch.len, 6]
-  float *sorted_y_whole; // sorted.y.whole [7, 6]
-  float *stop_whole; // stop.whole [7, 5]
+  float *sorted_y_moved; // sorted.y.moved [7, 6]
+  float *stop_moved; // stop.moved [7, 5]
   float *cross_entropy_sum_whole; // cross_entropy.sum.whole []
   float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
   float *mean_sum_whole; // mean.sum.whole []
@@ -121,10 +131,12 @@ static struct {
   float *dense2_w_grad_whole; // dense2.w.grad.whole [4, 6]
   float *sorted_y_grad_3_whole; // sorted.y.grad.3.whole [7, 6]
   float *heat_grad_3_whole; // heat.grad.3.whole []
-  float *sorted_y_grad_3_whole_slice; // sorted.y.grad.3.whole.slice [batch.len, 6]
+  float *sorted_y_grad_3_whole_moved; // sorted.y.grad.3.whole.moved [batch.len, 6]
   float *weight_grad_whole; // weight.grad.whole [6]
   float *dense1_b_grad_whole; // dense1.b.grad.whole [6]
   float *dense1_w_grad_whole; // dense1.w.grad.whole [6, 5]
+  float *sorted_y_stage; // sorted.y.stage [60]
+  float *stop_stage; // stop.stage [50]
   float *eval_x; // x [batch.len, 5]
   int *eval_label; // label [batch.len]
   float *eval_tanh; // tanh [batch.len, 6]
@@ -150,14 +162,16 @@ static struct {
   float *eval_mul; // mul []
   float *eval_add_2; // add.2 []
   float *eval_loss; // loss []
-  float *eval_sorted_y_whole; // sorted.y.whole [7, 6]
-  float *eval_stop_whole; // stop.whole [7, 5]
+  float *eval_sorted_y_moved; // sorted.y.moved [7, 6]
+  float *eval_stop_moved; // stop.moved [7, 5]
   float *eval_cross_entropy_sum_whole; // cross_entropy.sum.whole []
   float *eval_cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
   float *eval_mean_sum_whole; // mean.sum.whole []
   float *eval_mean_sum_2_whole; // mean.sum.2.whole []
   float *eval_mean_sum_3_whole; // mean.sum.3.whole []
   float *eval_mean_sum_4_whole; // mean.sum.4.whole []
+  float *eval_sorted_y_stage; // sorted.y.stage [60]
+  float *eval_stop_stage; // stop.stage [50]
 } t;
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------
@@ -541,7 +555,7 @@ __global__ void k_embedding_grad(float *__restrict__ grad, const float *__restri
 }
 
 // dense2: dense_sorted_grad (opaque.dnn:18)
-__global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, const float *__restrict__ grad4, const float *__restrict__ slice, long N, long C) {
+__global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, const float *__restrict__ grad4, const float *__restrict__ moved, long N, long C) {
   GRID2_LANES(n, N, c0, lanes, C) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
@@ -553,7 +567,7 @@ __global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__re
     float grad_2[LANES];
     LANE(l, lanes) {
       const long c = c0 + l;
-      grad_2[l] = (grad_[l] + grad4[n * C + c]) + slice[n * C + c];
+      grad_2[l] = (grad_[l] + grad4[n * C + c]) + moved[n * C + c];
       grad3[n * C + c] = grad_2[l];
     }
   }
@@ -794,21 +808,14 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_gather", "opaque.dnn:16");
-  CHECK_NCCL(ncclGroupStart());
-  for (int root = 0; root < DATA; root++) {
-    const Interval of = parcc_block(samples, DATA, root);
-    for (long row = 0; row < 1; row++)
-      CHECK_NCCL(ncclBroadcast(t.sorted_y + row * batch.len * 6, t.sorted_y_whole + (row * 7 + of.lo) * 6, of.len * 6, ncclFloat, root, over_data, parcc.comm));
-  }
-  CHECK_NCCL(ncclGroupEnd());
+  parcc_exchange(t.sorted_y, &division[0], t.sorted_y_moved, &division[1], t.sorted_y_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("distances", "opaque.dnn:16");
   {
     const long a_extent[] = {batch.len, 6}, b_extent[] = {7, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances(parcc.compute, t.sorted_y, a_extent, t.sorted_y_whole, b_extent, t.heat, NULL, t.distances, d_extent,
+    distances(parcc.compute, t.sorted_y, a_extent, t.sorted_y_moved, b_extent, t.heat, NULL, t.distances, d_extent,
               start);
   }
 
@@ -819,20 +826,14 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_gather", "opaque.dnn:17");
-  CHECK_NCCL(ncclGroupStart());
-  for (int root = 0; root < DATA; root++) {
-    const Interval of = parcc_block(samples, DATA, root);
-    for (long row = 0; row < 1; row++)
-      CHECK_NCCL(ncclBroadcast(t.stop + row * batch.len * 5, t.stop_whole + (row * 7 + of.lo) * 5, of.len * 5, ncclFloat, root, over_data, parcc.comm));
-  }
-  CHECK_NCCL(ncclGroupEnd());
+  parcc_exchange(t.stop, &division[2], t.stop_moved, &division[3], t.stop_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("distances", "opaque.dnn:17");
   {
     const long a_extent[] = {batch.len, 5}, b_extent[] = {7, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances(parcc.compute, t.x, a_extent, t.stop_whole, b_extent, t.stop_2, NULL, t.distances_2, d_extent, start);
+    distances(parcc.compute, t.x, a_extent, t.stop_moved, b_extent, t.stop_2, NULL, t.distances_2, d_extent, start);
   }
 
   AT("embedding", "opaque.dnn:18");
@@ -864,7 +865,7 @@ static void forward(void) {
 
   AT("all_reduce", "opaque.dnn:19");
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("exp", "opaque.dnn:20");
   LAUNCH_ROWS(k_exp_mean, 1, t.exp, t.mean_sum, t.distances, 7 * batch.len);
@@ -873,7 +874,7 @@ static void forward(void) {
 
   AT("all_reduce", "opaque.dnn:20");
   CHECK_NCCL(ncclAllReduce(t.mean_sum, t.mean_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_cross_entropy2, 1, t.mean_sum_3, t.distances_2, 7 * batch.len);
@@ -882,15 +883,15 @@ static void forward(void) {
 
   AT("all_reduce", "opaque.dnn:20");
   CHECK_NCCL(ncclAllReduce(t.mean_sum_3, t.mean_sum_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_FLAT(k_mean_mul, 1, t.mean_2, t.mul, t.mean_sum_3_whole, t.heat);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_mean_add, 1, t.add_2, t.mean_sum_whole, t.mul);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.cross_entropy, t.loss, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole, t.add_2);
@@ -911,7 +912,7 @@ static void backward(void) {
 
   AT("dense3 all_reduce", "opaque.dnn:18");
   CHECK_NCCL(ncclAllReduce(t.dense3_b_grad, t.dense3_b_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("dense3 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense_mean_over_grad, 3 * batch.len, t.mean_over_sum_grad, t.cross_entropy_z_grad_3, t.dense3_w, batch.len, 3);
@@ -930,18 +931,18 @@ static void backward(void) {
 
   AT("all_reduce", "opaque.dnn:18");
   CHECK_NCCL(ncclAllReduce(t.table_grad, t.table_grad, 18, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "opaque.dnn:18");
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("distances", "opaque.dnn:16");
   {
     const long a_extent[] = {batch.len, 6}, b_extent[] = {7, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances_grad(parcc.compute, t.sorted_y, a_extent, t.sorted_y_whole, b_extent, t.heat, NULL, t.distances,
+    distances_grad(parcc.compute, t.sorted_y, a_extent, t.sorted_y_moved, b_extent, t.heat, NULL, t.distances,
                    d_extent, t.distances_grad, t.sorted_y_grad_2, t.sorted_y_grad_3, t.heat_grad_3, start);
   }
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
@@ -949,27 +950,31 @@ static void backward(void) {
 
   AT("all_reduce", "opaque.dnn:16");
   CHECK_NCCL(ncclAllReduce(t.sorted_y_grad_3, t.sorted_y_grad_3, 42, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("slice", "opaque.dnn:15");
-  CHECK_CUDA(cudaMemcpy2DAsync(t.sorted_y_grad_3_whole_slice, batch.len * 6 * sizeof(float), t.sorted_y_grad_3_whole + batch.lo * 6, 7 * 6 * sizeof(float), batch.len * 6 * sizeof(float), 1, cudaMemcpyDeviceToDevice, parcc.compute));
+  parcc_exchange(t.sorted_y_grad_3_whole, &division[1], t.sorted_y_grad_3_whole_moved, &division[0], NULL, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense2 dense", "opaque.dnn:18");
-  LAUNCH_LANES(k_dense_sorted_grad, 6 * batch.len, t.sorted_y_grad_4, t.cross_entropy_z_grad_3, t.dense2_w, t.sorted_y_grad_2, t.sorted_y_grad_3_whole_slice, batch.len, 6);
+  LAUNCH_LANES(k_dense_sorted_grad, 6 * batch.len, t.sorted_y_grad_4, t.cross_entropy_z_grad_3, t.dense2_w, t.sorted_y_grad_2, t.sorted_y_grad_3_whole_moved, batch.len, 6);
   LAUNCH_LANES(k_dense_grad, 24, t.dense2_w_grad, t.cross_entropy_z_grad_3, t.sorted_y, 4, 6, batch.len);
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "opaque.dnn:18");
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 24, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:16");
   CHECK_NCCL(ncclAllReduce(t.heat_grad_3, t.heat_grad_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
 
   AT("sorted", "opaque.dnn:15");
   {
@@ -982,7 +987,7 @@ static void backward(void) {
 
   AT("all_reduce", "opaque.dnn:15");
   CHECK_NCCL(ncclAllReduce(t.weight_grad, t.weight_grad, 6, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
 
   AT("tanh", "opaque.dnn:14");
   LAUNCH_LANES(k_tanh_dense_grad, 6, t.dense1_y_2_grad, t.dense1_b_grad, t.tanh_grad, t.tanh, 6, batch.len);
@@ -991,7 +996,7 @@ static void backward(void) {
 
   AT("dense1 all_reduce", "opaque.dnn:14");
   CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 6, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
 
   AT("dense1 dense", "opaque.dnn:14");
   LAUNCH_LANES(k_dense_grad, 30, t.dense1_w_grad, t.dense1_y_2_grad, t.x, 6, 5, batch.len);
@@ -1000,8 +1005,8 @@ static void backward(void) {
 
   AT("dense1 all_reduce", "opaque.dnn:14");
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 30, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
 
   AT("gradient", "opaque.dnn:13");
   LAUNCH_FLAT(k_gradient_grad, 1, t.heat_grad, t.mean_2, t.heat_grad_3_whole);
@@ -1009,30 +1014,30 @@ static void backward(void) {
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
 
   AT("gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.table_grad_square, t.table_grad_whole, 18);
   LAUNCH_FLAT(k_gradient_norm2, 1, t.heat_grad_square, t.heat_grad);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
 
   AT("dense1 gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_whole, 30);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 6);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense2 gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_w_grad_square, t.dense2_w_grad_whole, 24);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole, 4);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_w_grad_square, t.dense3_w_grad_whole, 12);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_whole, 4);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
 
   AT("gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.weight_grad_whole, t.table_grad_square, t.heat_grad_square, t.dense1_w_grad_square, t.dense1_b_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.dense3_w_grad_square, t.dense3_b_grad_square, 6);
@@ -1056,7 +1061,6 @@ static void update(void) {
   AT("dense3 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 12, t.dense3_w_u, t.dense3_w_grad_whole, 12, (float)parcc.lr);
   LAUNCH_FLAT(k_sgd, 4, t.dense3_b_u, t.dense3_b_grad_whole, 4, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 }
 
 // Losses and metrics of a batch of the test split.
@@ -1074,21 +1078,14 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_gather", "opaque.dnn:16");
-  CHECK_NCCL(ncclGroupStart());
-  for (int root = 0; root < DATA; root++) {
-    const Interval of = parcc_block(samples, DATA, root);
-    for (long row = 0; row < 1; row++)
-      CHECK_NCCL(ncclBroadcast(t.eval_sorted_y + row * batch.len * 6, t.eval_sorted_y_whole + (row * 7 + of.lo) * 6, of.len * 6, ncclFloat, root, over_data, parcc.comm));
-  }
-  CHECK_NCCL(ncclGroupEnd());
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  parcc_exchange(t.eval_sorted_y, &division[0], t.eval_sorted_y_moved, &division[1], t.eval_sorted_y_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
 
   AT("distances", "opaque.dnn:16");
   {
     const long a_extent[] = {batch.len, 6}, b_extent[] = {7, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances(parcc.compute, t.eval_sorted_y, a_extent, t.eval_sorted_y_whole, b_extent, t.heat, NULL,
+    distances(parcc.compute, t.eval_sorted_y, a_extent, t.eval_sorted_y_moved, b_extent, t.heat, NULL,
               t.eval_distances, d_extent, start);
   }
 
@@ -1099,20 +1096,14 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_gather", "opaque.dnn:17");
-  CHECK_NCCL(ncclGroupStart());
-  for (int root = 0; root < DATA; root++) {
-    const Interval of = parcc_block(samples, DATA, root);
-    for (long row = 0; row < 1; row++)
-      CHECK_NCCL(ncclBroadcast(t.eval_stop + row * batch.len * 5, t.eval_stop_whole + (row * 7 + of.lo) * 5, of.len * 5, ncclFloat, root, over_data, parcc.comm));
-  }
-  CHECK_NCCL(ncclGroupEnd());
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  parcc_exchange(t.eval_stop, &division[2], t.eval_stop_moved, &division[3], t.eval_stop_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
 
   AT("distances", "opaque.dnn:17");
   {
     const long a_extent[] = {batch.len, 5}, b_extent[] = {7, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances(parcc.compute, t.eval_x, a_extent, t.eval_stop_whole, b_extent, t.eval_stop_2, NULL, t.eval_distances_2,
+    distances(parcc.compute, t.eval_x, a_extent, t.eval_stop_moved, b_extent, t.eval_stop_2, NULL, t.eval_distances_2,
               d_extent, start);
   }
 
@@ -1136,7 +1127,7 @@ static void evaluate(void) {
 
   AT("all_reduce", "opaque.dnn:19");
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
@@ -1145,7 +1136,7 @@ static void evaluate(void) {
 
   AT("all_reduce", "opaque.dnn:19");
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("exp", "opaque.dnn:20");
   LAUNCH_ROWS(k_exp_mean2, 1, t.eval_mean_sum, t.eval_mean_sum_2, t.eval_distances, 7 * batch.len);
@@ -1154,11 +1145,11 @@ static void evaluate(void) {
 
   AT("all_reduce", "opaque.dnn:20");
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_2, t.eval_mean_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_mean, 1, t.eval_mean_sum_3, t.eval_mean_sum_4, t.eval_distances_2, 7 * batch.len);
@@ -1167,25 +1158,24 @@ static void evaluate(void) {
 
   AT("all_reduce", "opaque.dnn:20");
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_3, t.eval_mean_sum_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_4, t.eval_mean_sum_4, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_FLAT(k_mean_mul2, 1, t.eval_mul, t.eval_mean_sum_3_whole, t.eval_mean_sum_4_whole, t.eval_mean_3);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LAUNCH_FLAT(k_mean_add2, 1, t.eval_add_2, t.eval_mean_sum_whole, t.eval_mean_sum_2_whole, t.eval_mul);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.eval_cross_entropy, t.eval_loss, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole, t.eval_add_2);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -1231,41 +1221,41 @@ static void place_tensors(void) {
   t.dense3_b = (float *)(arena + 2048);
   t.x = (float *)(arena + 4608);
   t.label = (int *)(arena + 4864);
-  t.tanh = (float *)(arena + 3328);
-  t.sorted_y = (float *)(arena + 3584);
-  t.sorted_place = (int *)(arena + 3840);
-  t.distances = (float *)(arena + 2816);
-  t.stop = (float *)(arena + 3072);
-  t.stop_2 = (float *)(arena + 4096);
-  t.distances_2 = (float *)(arena + 3072);
+  t.tanh = (float *)(arena + 3584);
+  t.sorted_y = (float *)(arena + 3840);
+  t.sorted_place = (int *)(arena + 4096);
+  t.distances = (float *)(arena + 3072);
+  t.stop = (float *)(arena + 3328);
+  t.stop_2 = (float *)(arena + 4352);
+  t.distances_2 = (float *)(arena + 3328);
   t.embedding = (float *)(arena + 2304);
   t.mean_over = (float *)(arena + 5376);
   t.dense3_y_2 = (float *)(arena + 2304);
-  t.add = (float *)(arena + 4096);
+  t.add = (float *)(arena + 2816);
   t.cross_entropy_z = (float *)(arena + 4352);
   t.cross_entropy_total = (float *)(arena + 5120);
   t.cross_entropy_each = (float *)(arena + 2304);
-  t.cross_entropy_sum = (float *)(arena + 4096);
+  t.cross_entropy_sum = (float *)(arena + 2816);
   t.cross_entropy_sum_2 = (float *)(arena + 5632);
   t.cross_entropy = (float *)(arena + 6400);
   t.exp = (float *)(arena + 2304);
   t.mean_sum = (float *)(arena + 5888);
   t.mean_sum_3 = (float *)(arena + 6144);
   t.mean_2 = (float *)(arena + 6656);
-  t.mul = (float *)(arena + 3072);
+  t.mul = (float *)(arena + 3328);
   t.add_2 = (float *)(arena + 6912);
   t.weight_grad = (float *)(arena + 4352);
-  t.table_grad = (float *)(arena + 4096);
+  t.table_grad = (float *)(arena + 3328);
   t.heat_grad = (float *)(arena + 2816);
   t.dense1_w_grad = (float *)(arena + 2304);
-  t.dense1_b_grad = (float *)(arena + 3584);
+  t.dense1_b_grad = (float *)(arena + 3840);
   t.dense2_w_grad = (float *)(arena + 2560);
   t.dense2_b_grad = (float *)(arena + 5632);
   t.dense3_w_grad = (float *)(arena + 4864);
   t.dense3_b_grad = (float *)(arena + 5888);
   t.table_grad_square = (float *)(arena + 3072);
-  t.heat_grad_square = (float *)(arena + 3328);
-  t.dense1_w_grad_square = (float *)(arena + 3840);
+  t.heat_grad_square = (float *)(arena + 3584);
+  t.dense1_w_grad_square = (float *)(arena + 4096);
   t.dense1_b_grad_square = (float *)(arena + 4608);
   t.dense2_w_grad_square = (float *)(arena + 5120);
   t.dense2_b_grad_square = (float *)(arena + 5376);
@@ -1282,9 +1272,9 @@ static void place_tensors(void) {
   t.dense3_w_u = (float *)(arena + 1792);
   t.dense3_b_u = (float *)(arena + 2048);
   t.loss = (float *)(arena + 7424);
-  t.distances_grad = (float *)(arena + 3072);
+  t.distances_grad = (float *)(arena + 2816);
   t.cross_entropy_sum_grad = (float *)(arena + 2304);
-  t.cross_entropy_total_grad = (float *)(arena + 4096);
+  t.cross_entropy_total_grad = (float *)(arena + 3328);
   t.cross_entropy_picked_grad = (float *)(arena + 6144);
   t.cross_entropy_z_grad_2 = (float *)(arena + 2304);
   t.cross_entropy_z_grad_3 = (float *)(arena + 5120);
@@ -1295,56 +1285,60 @@ static void place_tensors(void) {
   t.sorted_y_grad_4 = (float *)(arena + 2304);
   t.tanh_grad = (float *)(arena + 2816);
   t.dense1_y_2_grad = (float *)(arena + 3072);
-  t.sorted_y_whole = (float *)(arena + 2560);
-  t.stop_whole = (float *)(arena + 2304);
-  t.cross_entropy_sum_whole = (float *)(arena + 4096);
+  t.sorted_y_moved = (float *)(arena + 2560);
+  t.stop_moved = (float *)(arena + 2816);
+  t.cross_entropy_sum_whole = (float *)(arena + 2816);
   t.cross_entropy_sum_2_whole = (float *)(arena + 5632);
   t.mean_sum_whole = (float *)(arena + 5888);
   t.mean_sum_3_whole = (float *)(arena + 6144);
   t.dense3_b_grad_whole = (float *)(arena + 5888);
   t.dense3_w_grad_whole = (float *)(arena + 4864);
-  t.table_grad_whole = (float *)(arena + 4096);
+  t.table_grad_whole = (float *)(arena + 3328);
   t.dense2_b_grad_whole = (float *)(arena + 5632);
   t.dense2_w_grad_whole = (float *)(arena + 2560);
   t.sorted_y_grad_3_whole = (float *)(arena + 2304);
   t.heat_grad_3_whole = (float *)(arena + 5376);
-  t.sorted_y_grad_3_whole_slice = (float *)(arena + 2560);
+  t.sorted_y_grad_3_whole_moved = (float *)(arena + 2560);
   t.weight_grad_whole = (float *)(arena + 4352);
-  t.dense1_b_grad_whole = (float *)(arena + 3584);
+  t.dense1_b_grad_whole = (float *)(arena + 3840);
   t.dense1_w_grad_whole = (float *)(arena + 2304);
-  t.eval_x = (float *)(arena + 3584);
-  t.eval_label = (int *)(arena + 3840);
+  t.sorted_y_stage = (float *)(arena + 2304);
+  t.stop_stage = (float *)(arena + 2304);
+  t.eval_x = (float *)(arena + 3840);
+  t.eval_label = (int *)(arena + 4096);
   t.eval_tanh = (float *)(arena + 2304);
-  t.eval_sorted_y = (float *)(arena + 3072);
-  t.eval_sorted_place = (int *)(arena + 3328);
-  t.eval_distances = (float *)(arena + 2560);
-  t.eval_stop = (float *)(arena + 2816);
-  t.eval_stop_2 = (float *)(arena + 4096);
-  t.eval_distances_2 = (float *)(arena + 2816);
+  t.eval_sorted_y = (float *)(arena + 3328);
+  t.eval_sorted_place = (int *)(arena + 3584);
+  t.eval_distances = (float *)(arena + 2816);
+  t.eval_stop = (float *)(arena + 3072);
+  t.eval_stop_2 = (float *)(arena + 4352);
+  t.eval_distances_2 = (float *)(arena + 3072);
   t.eval_embedding = (float *)(arena + 2304);
-  t.eval_mean_over = (float *)(arena + 3328);
+  t.eval_mean_over = (float *)(arena + 2560);
   t.eval_dense3_y_2 = (float *)(arena + 2304);
-  t.eval_add = (float *)(arena + 3328);
+  t.eval_add = (float *)(arena + 2560);
   t.eval_cross_entropy_each = (float *)(arena + 2304);
-  t.eval_cross_entropy_sum = (float *)(arena + 3072);
+  t.eval_cross_entropy_sum = (float *)(arena + 2560);
   t.eval_cross_entropy_sum_2 = (float *)(arena + 2304);
-  t.eval_cross_entropy = (float *)(arena + 2560);
+  t.eval_cross_entropy = (float *)(arena + 2816);
   t.eval_mean_sum = (float *)(arena + 3328);
   t.eval_mean_sum_2 = (float *)(arena + 3584);
-  t.eval_mean_sum_3 = (float *)(arena + 2560);
+  t.eval_mean_sum_3 = (float *)(arena + 2816);
   t.eval_mean_sum_4 = (float *)(arena + 3840);
-  t.eval_mean_3 = (float *)(arena + 4352);
-  t.eval_mul = (float *)(arena + 2816);
+  t.eval_mean_3 = (float *)(arena + 4608);
+  t.eval_mul = (float *)(arena + 3072);
   t.eval_add_2 = (float *)(arena + 3840);
-  t.eval_loss = (float *)(arena + 2816);
-  t.eval_sorted_y_whole = (float *)(arena + 2304);
-  t.eval_stop_whole = (float *)(arena + 2304);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 3072);
+  t.eval_loss = (float *)(arena + 3072);
+  t.eval_sorted_y_moved = (float *)(arena + 2560);
+  t.eval_stop_moved = (float *)(arena + 2560);
+  t.eval_cross_entropy_sum_whole = (float *)(arena + 2560);
   t.eval_cross_entropy_sum_2_whole = (float *)(arena + 2304);
   t.eval_mean_sum_whole = (float *)(arena + 3328);
   t.eval_mean_sum_2_whole = (float *)(arena + 3584);
-  t.eval_mean_sum_3_whole = (float *)(arena + 2560);
+  t.eval_mean_sum_3_whole = (float *)(arena + 2816);
   t.eval_mean_sum_4_whole = (float *)(arena + 3840);
+  t.eval_sorted_y_stage = (float *)(arena + 2304);
+  t.eval_stop_stage = (float *)(arena + 2304);
 }
 
 // What --save writes and --load reads.
@@ -1393,10 +1387,11 @@ static void list_stored(void) {
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   over_data = parcc_axis(1, DATA);
-  parcc_events(event, 9);
+  parcc_events(event, 10);
+  everybody = parcc_axis(1, RANKS);
   place_tensors();
+  batch = parcc_block(7, 3, parcc.rank / 1 % DATA);
   list_stored();
-  batch = parcc_block(7, DATA, parcc.rank / 1 % DATA);
   init();
   parcc_load();
 
@@ -1411,8 +1406,8 @@ int main(int argc, char **argv) {
   }
 
   for (long count; (count = parcc_next_eval()) > 0;) {
-    batch = parcc_block(count, DATA, parcc.rank / 1 % DATA);
     samples = count;
+    batch = parcc_block(count, 3, parcc.rank / 1 % DATA);
     LOAD_BATCH(0, t.eval_x, batch, {0, 5});
     LOAD_BATCH(1, t.eval_label, batch);
     evaluate();
