@@ -5,12 +5,7 @@
 
 #include "../ir/c_names.h"
 
-const char *name_identifier(Arena *arena, const char *name) {
-  char *id = arena_printf(arena, "%s%s", isdigit((unsigned char)name[0]) || name[0] == '\0' ? "_" : "", name);
-  for (char *c = id; *c != '\0'; c++)
-    if (!isalnum((unsigned char)*c)) *c = '_';
-  return c_is_keyword(id) || c_is_taken(id) ? arena_printf(arena, "%s_", id) : id;
-}
+const char *name_identifier(Arena *arena, const char *name) { return c_safe_identifier(arena, name); }
 
 const char *name_unique(Arena *arena, Names *taken, const char *name) {
   const char *base = name_identifier(arena, name), *id = base;

@@ -12,10 +12,10 @@ static const char *const keywords[] = {
 };
 
 static const char *const taken[] = {
-    "arena", "argc", "argv", "blockDim", "blockIdx", "cos", "count", "dim3", "erf", "evaluate", "event", "exp", "fabs",
+    "arena", "argc", "argv", "blockDim", "blockIdx", "cos", "count", "dim3", "division", "erf", "errno", "evaluate", "everybody", "event", "exp", "fabs",
     "floor", "forward", "backward", "gamma", "gridDim", "i", "init", "inputs", "j0", "j1", "jn", "l", "lanes", "learning_rate", "linux",
     "list_stored", "log",
-    "main", "model", "one", "parcc", "place_tensors", "pow", "report", "samples", "scalars", "sin", "sqrt", "stored", "t", "tanh", "threadIdx", "unix",
+    "main", "model", "one", "parcc", "place_tensors", "pow", "report", "samples", "scalars", "sin", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx", "unix", "warpSize",
     "update", "y0", "y1", "yn", "zero",
 };
 
@@ -37,3 +37,25 @@ static bool among(const char *const *words, size_t n, const char *name) {
 bool c_is_keyword(const char *name) { return among(keywords, sizeof keywords / sizeof *keywords, name); }
 
 bool c_is_taken(const char *name) { return among(taken, sizeof taken / sizeof *taken, name); }
+
+// Macros are written in capitals, and the libraries' names begin with theirs.
+static bool may_be_foreign(const char *name) {
+  static const char *const prefixes[] = {"cuda", "cublas", "nccl", "parcc", "__"};
+  bool lower = false, upper = false;
+  for (const char *c = name; *c != '\0'; c++) {
+    lower |= *c >= 'a' && *c <= 'z';
+    upper |= *c >= 'A' && *c <= 'Z';
+  }
+  if (upper && !lower) return true;
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return true;
+  return false;
+}
+
+const char *c_safe_identifier(Arena *arena, const char *text) {
+  const bool starts = is_letter(text[0]);
+  char *id = arena_printf(arena, "%s%s", starts ? "" : "_", text);
+  for (char *c = id; *c != '\0'; c++)
+    if (!is_letter(*c) && !(*c >= '0' && *c <= '9')) *c = '_';
+  return c_is_keyword(id) || c_is_taken(id) || may_be_foreign(id) ? arena_printf(arena, "%s_", id) : id;
+}

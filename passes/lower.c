@@ -6,6 +6,7 @@
 //   forward  dense1 dense: y[n=64, co=10] = sum(ci=84) (x[n, ci] * w[co, ci])      n/data
 // becomes
 //   gemm m=n n=10 k=84
+#include "../ir/c_names.h"
 #include "collapse.h"
 #include "contraction.h"
 #include "gemm.h"
@@ -71,13 +72,6 @@ static int new_buffer(Lowering *l, int64_t bytes, bool persistent) {
   return l->program->buffers.len - 1;
 }
 
-static const char *c_identifier(Lowering *l, const char *prefix, const char *name) {
-  char *id = arena_printf(l->arena, "%s%s", prefix, name);
-  for (char *c = id; *c != '\0'; c++)
-    if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9'))) *c = '_';
-  return id;
-}
-
 static const char *unique_c_name(Lowering *l, const char *base) {
   const Program *p = l->program;
   const char *name = base;
@@ -92,7 +86,7 @@ int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
   ProgTensor local = {.name = t->name, .role = t->role, .type = t->type, .buffer = -1};
   for (int a = 0; a < MESH_MAX_AXES; a++)
     local.pin[a] = t->layout.axis[a].kind == LAYOUT_PINNED ? t->layout.axis[a].pin : -1;
-  local.c_name = unique_c_name(l, c_identifier(l, prefix, t->name));
+  local.c_name = unique_c_name(l, c_safe_identifier(l->arena, arena_printf(l->arena, "%s%s", prefix, t->name)));
   for (int i = slice ? 1 : 0; i < t->rank; i++) {
     local.extent[local.rank] = lowering_tensor_extent(l, t, i);
     local.global[local.rank] = t->extent[i];

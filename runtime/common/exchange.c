@@ -42,8 +42,8 @@ static Interval part_of(const ParccDivision *d, const ParccCut *cut, int rank, l
     index = index * d->axis[a].size + coordinate(&d->axis[a], rank);
     parts *= d->axis[a].size;
   }
-  if (cut->axes >> (d->n_axes - 1) & 1) { // along the batch
-    extent = extent / units * samples;
+  if (cut->axes >> (d->n_axes - 1) & 1) { // along the batch; a window may lie over something of another extent
+    if (cut->scale * units == extent) extent = cut->scale * samples;
     units = samples;
   }
   return parcc_window(parcc_block(units, parts, index), cut->scale, cut->before, cut->after, cut->div, extent);

@@ -3,7 +3,7 @@
 #ifndef PARCC_SCALAR_H
 #define PARCC_SCALAR_H
 
-#include "random.h" // PARCC_PURE
+#include "random.h"
 
 PARCC_PURE double parcc_max(double a, double b) { return b > a ? b : a; }
 PARCC_PURE double parcc_min(double a, double b) { return b < a ? b : a; }
