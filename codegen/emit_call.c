@@ -1,5 +1,5 @@
-// A function of the user's gets the stream, every tensor as a pointer with the extents of this rank's part behind it, where
-// this rank's part begins in each dimension that can be divided, and the attributes:
+// A function of the user's gets the stream, every tensor as a pointer with the extents of this rank's part behind it,
+// where this rank's part begins in each dimension that can be divided, and the attributes:
 //
 //     void softplus(cudaStream_t stream, const float *x, const long *x_extent, float *y, const long *y_extent,
 //                   const long *start, double beta);
@@ -26,7 +26,9 @@ static void put(Line *line, const char *item) {
   }
 }
 
-static const char *extents_name(const Program *p, const char *name) { return arena_printf(p->arena, "%s_extent", name); }
+static const char *extents_name(const Program *p, const char *name) {
+  return arena_printf(p->arena, "%s_extent", name);
+}
 
 static void print_prototype(const Program *p, const Call *c, Text *out) {
   Names taken = {.arena = p->arena};
@@ -53,7 +55,9 @@ void emit_prototypes(const Program *p, Names *taken, Text *out) {
     for (int i = 0; i < p->procedure[k].steps.len; i++) {
       const Step *step = p->procedure[k].steps.at[i];
       if (step->kind != STEP_CALL || names_get(taken, step->call.function) >= 0) continue;
-      if (!any) text_printf(out, "// Functions of the user's: extents are those of this rank's part, which begins at `start`.\n");
+      if (!any)
+        text_printf(out,
+                    "// Functions of the user's: extents are those of this rank's part, which begins at `start`.\n");
       any = true;
       names_set(taken, step->call.function, 1);
       print_prototype(p, &step->call, out);
@@ -80,7 +84,8 @@ static void print_arrays(const Program *p, const Call *c, const char **extents, 
     const ProgTensor *t = &p->tensors.at[arg->tensor];
     extents[i] = name_unique(p->arena, &taken, extents_name(p, arg->name));
     text_printf(out, "%s%s[] = {", comma, extents[i]);
-    for (int d = 0; d < t->rank; d++) text_printf(out, "%s%s", d > 0 ? ", " : "", name_extent(p->arena, p, t->extent[d]));
+    for (int d = 0; d < t->rank; d++)
+      text_printf(out, "%s%s", d > 0 ? ", " : "", name_extent(p->arena, p, t->extent[d]));
     text_printf(out, "}");
     comma = ", ";
   }

@@ -2,8 +2,8 @@
 //
 //     opaque op sort(x[n, c]) -> y[n, c] split(n) = "sort_rows" grad "sort_rows_grad";
 //
-// A call is one operator (OP_OPAQUE of ir/graph.h). Its dimensions are those that may be divided; of every tensor it knows
-// which dimension is which of these.
+// A call is one operator (OP_OPAQUE of ir/graph.h). Its dimensions are those that may be divided; of every tensor it
+// knows which dimension is which of these.
 #include <ctype.h>
 
 #include "../ir/c_names.h"
@@ -25,7 +25,8 @@ static bool is_taken(const char *name) {
 
 static bool check_function(Elab *e, const char *name, Loc loc) {
   if (!c_is_identifier(name))
-    elab_error(e, loc, "'%s' is not the name of a C function: expected letters, digits and '_', and no digit first", name);
+    elab_error(e, loc, "'%s' is not the name of a C function: expected letters, digits and '_', and no digit first",
+               name);
   else if (c_is_keyword(name)) elab_error(e, loc, "'%s' is a keyword of C or C++: no function is called so", name);
   else if (is_taken(name))
     elab_error(e, loc, "the function '%s' is called like something that emitted programs use themselves", name);
@@ -108,8 +109,8 @@ static void check_split(Elab *e, const AstDef *def, const AstDim *dim) {
   for (int i = 0; i < def->results.len; i++) {
     const AstDecl *result = &def->results.at[i];
     if (!result->has_dims || count_dim(result, dim) > 0) continue;
-    elab_error(e, dim->loc, "the result '%s' has no dimension '%s': what is split gives a part of every result", result->name,
-               dim->name);
+    elab_error(e, dim->loc, "the result '%s' has no dimension '%s': what is split gives a part of every result",
+               result->name, dim->name);
     diag_note(result->loc, "'%s' is declared here", result->name);
   }
 }
@@ -117,7 +118,8 @@ static void check_split(Elab *e, const AstDef *def, const AstDim *dim) {
 void elab_check_opaque(Elab *e, const AstDef *def) {
   enter_function(e, def, def->function, def->function_loc, false);
   if (def->gradient != NULL && str_eq(def->gradient, def->function))
-    elab_error(e, def->gradient_loc, "the gradient of '%s' is given as the function that computes the operator itself", def->name);
+    elab_error(e, def->gradient_loc, "the gradient of '%s' is given as the function that computes the operator itself",
+               def->name);
   else if (def->gradient != NULL) enter_function(e, def, def->gradient, def->gradient_loc, true);
   for (int i = 0; i < def->split.len; i++) {
     check_split(e, def, &def->split.at[i]);
@@ -131,10 +133,20 @@ void elab_check_opaque(Elab *e, const AstDef *def) {
                  def->results.at[i].name);
   for (int i = 0; i < def->params.len; i++)
     if (def->params.at[i].has_dims && def->params.at[i].value != NULL)
-      elab_error(e, def->params.at[i].loc, "'%s' is a tensor, which has no default in an opaque op", def->params.at[i].name);
+      elab_error(e, def->params.at[i].loc, "'%s' is a tensor, which has no default in an opaque op",
+                 def->params.at[i].name);
 }
 
 // ---- calls
+
+typedef struct Call {
+  Elab *e;
+  const AstDef *def;
+  Loc loc;
+  Op op;
+  Opaque *opaque;
+  const AstDecl **decl; // of each of its arguments
+} Call;
 
 typedef struct Place { // of a dimension of a tensor in its declaration
   const AstDim *dim;
@@ -150,66 +162,76 @@ static void find_places(Elab *e, const AstDecl *decl, Place *place) {
   }
 }
 
-// The dimensions of the operator that a name or pack in split(...) gives, found in one tensor after the other.
-static bool add_split(Elab *e, const AstDef *def, const AstDim *dim, Opaque *opaque, Op *op, Loc loc) {
-  const int first = op->n_dims;
-  for (int a = 0; a < opaque->n_args; a++) {
-    OpaqueArg *arg = &opaque->args[a];
-    const Tensor *t = graph_tensor(e->graph, arg->tensor);
+// Dimension i of an argument is dimension d of the operator, which it makes where it is the first.
+static bool join_dim(Call *c, int arg, int i, int d, const AstDim *dim) {
+  Op *op = &c->op;
+  const int tensor = c->opaque->args[arg].tensor;
+  const Tensor *t = graph_tensor(c->e->graph, tensor);
+  if (d >= IR_MAX_DIMS) {
+    elab_error(c->e, dim->loc, "'%s' has more than %d dimensions that can be split", c->def->name, IR_MAX_DIMS);
+    return false;
+  }
+  if (d >= op->n_dims) {
+    op->dims[d] = (Dim){dim->pack ? t->dim[i] : dim->name, t->extent[i]};
+    op->n_dims = d + 1;
+  }
+  c->opaque->args[arg].dim[i] = d;
+  if (op->dims[d].extent == t->extent[i]) return true;
+  elab_error_at_call(c->e, c->loc, "%s: dimension '%s' is %lld in one tensor but %lld in '%s' %s", c->def->name,
+                     dim->name, (long long)op->dims[d].extent, (long long)t->extent[i], c->decl[arg]->name,
+                     shape_text(c->e, tensor));
+  return false;
+}
+
+// The dimensions of the operator that a name or pack in split(...) gives.
+static bool add_split(Call *c, const AstDim *dim) {
+  const int first = c->op.n_dims;
+  for (int a = 0; a < c->opaque->n_args; a++) {
     Place place[IR_MAX_RANK];
-    int tensors = 0, p = 0;
-    for (; p < def->params.len && tensors <= a; p++) tensors += def->params.at[p].has_dims;
-    const AstDecl *decl = tensors > a ? &def->params.at[p - 1] : &def->results.at[a - tensors];
-    find_places(e, decl, place);
-    for (int i = 0; i < t->rank; i++) {
-      if (!is_dim(dim, place[i].dim)) continue;
-      const int d = first + place[i].within;
-      if (d >= IR_MAX_DIMS) {
-        elab_error(e, dim->loc, "'%s' has more than %d dimensions that can be split", def->name, IR_MAX_DIMS);
-        return false;
-      }
-      if (d >= op->n_dims) {
-        op->dims[d] = (Dim){dim->pack ? t->dim[i] : dim->name, t->extent[i]};
-        op->n_dims = d + 1;
-      }
-      arg->dim[i] = d;
-      if (op->dims[d].extent == t->extent[i]) continue;
-      elab_error_at_call(e, loc, "%s: dimension '%s' is %lld in one tensor but %lld in '%s' %s", def->name, dim->name,
-                         (long long)op->dims[d].extent, (long long)t->extent[i], decl->name, shape_text(e, arg->tensor));
-      return false;
-    }
+    find_places(c->e, c->decl[a], place);
+    for (int i = 0; i < c->opaque->args[a].rank; i++)
+      if (is_dim(dim, place[i].dim) && !join_dim(c, a, i, first + place[i].within, dim)) return false;
   }
   return true;
 }
 
-static OpaqueArg new_arg(const AstDecl *decl, int tensor, int rank, bool written) {
-  OpaqueArg arg = {.name = decl->name, .tensor = tensor, .written = written, .sized = true, .rank = rank};
+static void add_arg(Call *c, const AstDecl *decl, int tensor, bool written) {
+  OpaqueArg arg = {.name = decl->name, .tensor = tensor, .written = written, .sized = true};
   arg.type = decl->is_int ? TYPE_INT : TYPE_REAL;
+  arg.rank = graph_tensor(c->e->graph, tensor)->rank;
   for (int i = 0; i < IR_MAX_RANK; i++) arg.dim[i] = -1;
-  return arg;
+  c->decl[c->opaque->n_args] = decl;
+  c->opaque->args[c->opaque->n_args++] = arg;
 }
 
-static bool add_attr(Elab *e, const AstDef *def, const AstDecl *param, Opaque *opaque) {
-  const Var *var = elab_find_var(e->frame, param->name);
+static bool add_param(Call *c, const AstDecl *param) {
+  const Var *var = elab_find_var(c->e->frame, param->name);
   const Value v = var->value;
   if (is_error(v)) return false;
-  if (v.kind == VALUE_NUMBER || v.kind == VALUE_BOOL) {
-    const double value = v.kind == VALUE_BOOL ? v.truth : v.number;
-    opaque->attrs[opaque->n_attrs++] = (OpaqueAttr){param->name, value};
+  if (param->has_dims) {
+    add_arg(c, param, v.tensor, false);
     return true;
   }
-  elab_error_at_call(e, var->loc, "%s: attribute '%s' must be a number, which is all that a C function can be given, found %s",
-                     def->name, param->name, value_describe(e, v));
+  if (v.kind == VALUE_NUMBER || v.kind == VALUE_BOOL) {
+    const double value = v.kind == VALUE_BOOL ? v.truth : v.number;
+    c->opaque->attrs[c->opaque->n_attrs++] = (OpaqueAttr){param->name, value};
+    return true;
+  }
+  elab_error_at_call(c->e, var->loc,
+                     "%s: attribute '%s' must be a number, which is all that a C function can be given, found %s",
+                     c->def->name, param->name, value_describe(c->e, v));
   diag_note(param->loc, "'%s' is declared here%s", param->name,
             v.kind == VALUE_TENSOR ? "; a tensor is declared with its dimensions" : "");
   return false;
 }
 
-static bool add_result(Elab *e, const AstDecl *result, const Op *op, Opaque *opaque) {
+static bool add_result(Call *c, const AstDecl *result) {
+  Elab *e = c->e;
   Dim dims[IR_MAX_RANK];
-  Tensor t = {.name = elab_tensor_name(e, result->name), .role = ROLE_VALUE, .producer = -1, .of = -1, .loc = op->loc};
-  if (!declared_dims(e, result, dims, &t.rank)) return false;
+  Tensor t = {.name = elab_tensor_name(e, result->name), .role = ROLE_VALUE, .producer = -1, .of = -1};
+  t.loc = c->op.loc;
   t.type = result->is_int ? TYPE_INT : TYPE_REAL;
+  if (!declared_dims(e, result, dims, &t.rank)) return false;
   if (result->range != NULL &&
       !value_whole(e, result->range->loc, elab_expr(e, result->range), "the range of", result->name, 1, &t.range))
     return false;
@@ -217,7 +239,7 @@ static bool add_result(Elab *e, const AstDecl *result, const Op *op, Opaque *opa
     t.extent[d] = dims[d].extent;
     t.dim[d] = dims[d].name;
   }
-  opaque->args[opaque->n_args++] = new_arg(result, graph_add_tensor(e->graph, t), t.rank, true);
+  add_arg(c, result, graph_add_tensor(e->graph, t), true);
   return true;
 }
 
@@ -230,26 +252,25 @@ static Value results_of(Elab *e, const Op *op) {
 
 Value elab_opaque(Elab *e, const AstDef *def, Loc loc) {
   if (!elab_can_add_op(e, loc)) return value_error();
-  Op op = {.kind = OP_OPAQUE, .phase = e->phase, .name = def->name, .layer = e->frame->layer, .loc = elab_site(e, loc)};
-  Opaque *opaque = NEW(e->arena, Opaque);
-  *opaque = (Opaque){.function = def->function, .gradient = def->gradient};
-  opaque->args = NEW_ARRAY(e->arena, OpaqueArg, def->params.len + def->results.len);
-  opaque->attrs = NEW_ARRAY(e->arena, OpaqueAttr, def->params.len);
-  for (int i = 0; i < def->params.len; i++) {
-    const AstDecl *param = &def->params.at[i];
-    const int tensor = param->has_dims ? elab_find_var(e->frame, param->name)->value.tensor : -1;
-    if (!param->has_dims && !add_attr(e, def, param, opaque)) return value_error();
-    if (param->has_dims)
-      opaque->args[opaque->n_args++] = new_arg(param, tensor, graph_tensor(e->graph, tensor)->rank, false);
-  }
+  const int n = def->params.len + def->results.len;
+  Call c = {.e = e, .def = def, .loc = loc};
+  c.op = (Op){.kind = OP_OPAQUE, .phase = e->phase, .name = def->name, .layer = e->frame->layer};
+  c.op.loc = elab_site(e, loc);
+  c.decl = NEW_ARRAY(e->arena, const AstDecl *, n);
+  c.opaque = NEW(e->arena, Opaque);
+  *c.opaque = (Opaque){.function = def->function, .gradient = def->gradient};
+  c.opaque->args = NEW_ARRAY(e->arena, OpaqueArg, n);
+  c.opaque->attrs = NEW_ARRAY(e->arena, OpaqueAttr, def->params.len);
+  for (int i = 0; i < def->params.len; i++)
+    if (!add_param(&c, &def->params.at[i])) return value_error();
   for (int i = 0; i < def->results.len; i++)
-    if (!add_result(e, &def->results.at[i], &op, opaque)) return value_error();
+    if (!add_result(&c, &def->results.at[i])) return value_error();
   for (int i = 0; i < def->split.len; i++)
-    if (!add_split(e, def, &def->split.at[i], opaque, &op, loc)) return value_error();
-  dims_make_unique(e, op.dims, op.n_dims);
-  op.n_out = op.n_dims;
-  op.opaque = opaque;
-  op.out = op_result(&op, 0);
-  graph_add_op(e->graph, op);
-  return results_of(e, &op);
+    if (!add_split(&c, &def->split.at[i])) return value_error();
+  dims_make_unique(e, c.op.dims, c.op.n_dims);
+  c.op.n_out = c.op.n_dims;
+  c.op.opaque = c.opaque;
+  c.op.out = op_result(&c.op, 0);
+  graph_add_op(e->graph, c.op);
+  return results_of(e, &c.op);
 }

@@ -12,7 +12,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 junit=build/test-results.xml
 rm -f "$junit"
 status=0
-ctest --test-dir build --output-on-failure --no-tests=error --output-junit test-results.xml "$@" || status=$?
+ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" --output-junit test-results.xml "$@" || status=$?
 
 # The counts stand in the opening tag of the results: tests, failures, disabled, skipped.
 count() {

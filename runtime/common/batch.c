@@ -38,7 +38,7 @@ static Staging *next_staging(int input, size_t bytes) {
 // The sample that stands in a row of the current batch.
 static long sample_of_row(long row) {
   if (run.evaluating) return run.eval_first + row;
-  const long n = data_samples(SPLIT_TRAIN), at = parcc.step * run.model->batch + row;
+  const long n = data_samples(SPLIT_TRAIN), at = run_samples(parcc.step) + row;
   return order_sample(parcc.seed, at / n, n, at % n);
 }
 

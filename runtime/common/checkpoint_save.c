@@ -1,148 +1,137 @@
-// --save: rank 0 gathers one tensor after the other and writes it.
+// Writing a checkpoint. The order of rename, fsync and unlink is what a kill or a power cut at any moment must not get
+// between: see checkpoint.h.
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <stdint.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "checkpoint.h"
-#include "fail.h"
+#include "data.h"
 #include "run.h"
+#include "tensors.h"
+#include "version.h"
+#include "watch.h"
 
-// The file is written under another name, and gets its own when it is whole.
-static struct {
-  const char *path;
-  char partial[4096];
-  FILE *file;
-} out;
+enum { KEPT = 2, PATH_BYTES = 4096 };
 
-static _Noreturn void fail_write(int error) {
-  if (out.file != NULL) unlink(out.partial);
-  fail_alone(FAIL_RUN, "cannot write %s: %s", out.path, strerror(error));
+static _Noreturn void fail_write(const char *path, int error) {
+  fail_alone(FAIL_RUN, "cannot write %s: %s", path, strerror(error));
 }
 
-static void write_bytes(const void *bytes, size_t size) {
-  if (fwrite(bytes, 1, size, out.file) != size) fail_write(errno);
+static void join(char path[PATH_BYTES], const char *directory, const char *name) {
+  if (snprintf(path, PATH_BYTES, "%s/%s", directory, name) >= PATH_BYTES) fail_write(directory, ENAMETOOLONG);
 }
 
-static void *new_bytes(size_t size) {
-  void *bytes = malloc(size > 0 ? size : 1);
-  if (bytes == NULL) fail_alone(FAIL_RUN, "out of memory");
-  return bytes;
+// Brings what was done in a directory to the disk.
+static void sync_directory(const char *path) {
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+    fail_write(path, errno); // EINVAL: the file system has no such thing
+  close(fd);
 }
 
-// ---- header
-
-static bool add_numbers(cJSON *entry, const char *name, const double *numbers, int n) {
-  cJSON *list = cJSON_AddArrayToObject(entry, name);
-  bool right = list != NULL;
-  for (int i = 0; right && i < n; i++) right = cJSON_AddItemToArray(list, cJSON_CreateNumber(numbers[i]));
-  return right;
-}
-
-static bool add_tensor(cJSON *root, const ParccTensor *tensor, double offset) {
-  double shape[PARCC_MAX_RANK];
-  const double offsets[2] = {offset, offset + (double)checkpoint_bytes(tensor)};
-  for (int d = 0; d < tensor->rank; d++) shape[d] = (double)tensor->extent[d];
-  cJSON *entry = cJSON_AddObjectToObject(root, tensor->name);
-  return entry != NULL && cJSON_AddStringToObject(entry, "dtype", checkpoint_dtype(tensor->type)) != NULL &&
-         add_numbers(entry, "shape", shape, tensor->rank) && add_numbers(entry, "data_offsets", offsets, 2);
-}
-
-static char *make_header(void) {
-  char steps[32];
-  snprintf(steps, sizeof steps, "%ld", parcc.steps);
-  cJSON *root = cJSON_CreateObject(), *metadata = cJSON_AddObjectToObject(root, "__metadata__");
-  bool right = cJSON_AddStringToObject(metadata, "model", run.model->name) != NULL &&
-               cJSON_AddStringToObject(metadata, "source", run.model->source) != NULL &&
-               cJSON_AddStringToObject(metadata, "steps", steps) != NULL;
-  double offset = 0;
-  for (int i = 0; right && i < run.n_stored; i++) {
-    right = add_tensor(root, &run.stored[i], offset);
-    offset += (double)checkpoint_bytes(&run.stored[i]);
+// Removes a directory that may hold the files of a checkpoint. It need not be there.
+static void remove_files(const char *directory) {
+  const char *const names[] = {CHECKPOINT_RUN, CHECKPOINT_TENSORS};
+  char path[PATH_BYTES];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    join(path, directory, names[i]);
+    if (unlink(path) != 0 && errno != ENOENT) fail_write(path, errno);
   }
-  char *header = right ? cJSON_PrintUnformatted(root) : NULL;
+  if (rmdir(directory) != 0 && errno != ENOENT) fail_write(directory, errno);
+}
+
+// A checkpoint stops being one in one blow, and is removed then.
+static void discard(const char *directory, const char *unfinished, long step) {
+  char path[PATH_BYTES];
+  if (snprintf(path, sizeof path, "%s/" CHECKPOINT_PREFIX "%09ld", directory, step) >= (int)sizeof path)
+    fail_write(directory, ENAMETOOLONG);
+  if (rename(path, unfinished) != 0) fail_write(path, errno);
+  remove_files(unfinished);
+}
+
+// Keeps the newest two up to `step`. Newer ones can only be those that were passed over as damaged.
+static void discard_old(const char *directory, const char *unfinished, long step) {
+  int n, newest = 0;
+  long *steps = checkpoint_list(directory, &n);
+  if (steps == NULL) fail_write(directory, errno);
+  while (newest < n && steps[newest] <= step) newest++;
+  for (int i = 0; i < n; i++)
+    if (i < newest - KEPT || i >= newest) discard(directory, unfinished, steps[i]);
+  free(steps);
+}
+
+static char *make_run(const Progress *progress, const Written *written) {
+  char seed[32], data[32], crc[16];
+  snprintf(seed, sizeof seed, "%llu", progress->seed); // strings: JSON numbers are doubles
+  snprintf(data, sizeof data, "%016llx", (unsigned long long)progress->data);
+  snprintf(crc, sizeof crc, "%08lx", (unsigned long)written->crc);
+  cJSON *root = cJSON_CreateObject();
+  const bool right = cJSON_AddNumberToObject(root, "format", 1) &&
+                     cJSON_AddStringToObject(root, "model", run.model->name) &&
+                     cJSON_AddStringToObject(root, "source", run.model->source) &&
+                     cJSON_AddStringToObject(root, "runtime", PARCC_VERSION) &&
+                     cJSON_AddNumberToObject(root, "step", (double)progress->step) &&
+                     cJSON_AddNumberToObject(root, "steps", (double)progress->steps) &&
+                     cJSON_AddNumberToObject(root, "samples", (double)progress->samples) &&
+                     cJSON_AddStringToObject(root, "seed", seed) && cJSON_AddStringToObject(root, "data", data) &&
+                     cJSON_AddNumberToObject(root, "tensors_bytes", (double)written->bytes) &&
+                     cJSON_AddStringToObject(root, "tensors_crc32", crc);
+  char *text = right ? cJSON_Print(root) : NULL;
   cJSON_Delete(root);
-  if (header == NULL) fail_write(ENOMEM);
-  return header;
+  if (text == NULL) fail_alone(FAIL_RUN, "out of memory");
+  return text;
 }
 
-static void write_header(void) {
-  enum { ALIGNMENT = 8 };
-  char *header = make_header();
-  const size_t length = strlen(header), padding = (ALIGNMENT - length % ALIGNMENT) % ALIGNMENT;
-  unsigned char size[8];
-  for (int i = 0; i < 8; i++) size[i] = (unsigned char)((uint64_t)(length + padding) >> 8 * i);
-  write_bytes(size, sizeof size);
-  write_bytes(header, length);
-  write_bytes("        ", padding);
-  cJSON_free(header);
+static void write_run(const char *directory, const Progress *progress, const Written *written) {
+  char path[PATH_BYTES], *text = make_run(progress, written);
+  join(path, directory, CHECKPOINT_RUN);
+  FILE *file = fopen(path, "wbe");
+  if (file == NULL) fail_write(path, errno);
+  if (fprintf(file, "%s\n", text) < 0 || fflush(file) != 0 || fsync(fileno(file)) != 0 || fclose(file) != 0)
+    fail_write(path, errno);
+  cJSON_free(text);
 }
 
-// ---- tensors
-
-typedef struct {
-  Interval dim[PARCC_MAX_RANK];
-} Block;
-
-static bool same_block(const Block *a, const Block *b, int rank) {
-  for (int d = 0; d < rank; d++)
-    if (a->dim[d].lo != b->dim[d].lo || a->dim[d].len != b->dim[d].len) return false;
-  return true;
+// The checkpoint gets its name. One of the same step, which was damaged, makes way.
+static void finish(const char *directory, const char *unfinished, long step) {
+  char path[PATH_BYTES], old[PATH_BYTES];
+  if (snprintf(path, sizeof path, "%s/" CHECKPOINT_PREFIX "%09ld", directory, step) >= (int)sizeof path)
+    fail_write(directory, ENAMETOOLONG);
+  join(old, directory, "replaced");
+  remove_files(old);
+  if (rename(path, old) != 0 && errno != ENOENT) fail_write(path, errno);
+  sync_directory(unfinished);
+  if (rename(unfinished, path) != 0) fail_write(path, errno);
+  sync_directory(directory);
+  join(path, directory, "..");
+  sync_directory(path); // should this run have made the directory
+  remove_files(old);
 }
 
-// Whether the block of a rank is to be written: it is not empty, and no rank before it has the same.
-static bool is_first_owner(const ParccTensor *tensor, const Block *blocks, int rank) {
-  for (int r = 0; r < rank; r++)
-    if (same_block(&blocks[r], &blocks[rank], tensor->rank)) return false;
-  return checkpoint_block_bytes(tensor, blocks[rank].dim) > 0;
-}
-
-// Puts the blocks of all ranks together. whole: on rank 0, room for the tensor; block: room for any block.
-static void gather(const ParccTensor *tensor, const Block *blocks, char *whole, char *block) {
-  size_t covered = 0;
-  for (int r = 0; r < parcc.ranks; r++) {
-    if (!is_first_owner(tensor, blocks, r)) continue;
-    const size_t bytes = checkpoint_block_bytes(tensor, blocks[r].dim);
-    covered += bytes;
-    if (parcc.rank == r) CHECK_CUDA(cudaMemcpy(block, tensor->data, bytes, cudaMemcpyDeviceToHost));
-    if (r != 0 && parcc.rank == r) world_send(block, bytes, 0);
-    if (r != 0 && parcc.rank == 0) world_recv(block, bytes, r);
-    if (parcc.rank == 0) checkpoint_put_block(tensor, blocks[r].dim, whole, block);
-  }
-  if (covered < checkpoint_bytes(tensor)) fail_alone(FAIL_INTERNAL, "no rank owns some part of %s", tensor->name);
-}
-
-static void save_tensor(const ParccTensor *tensor, Block *blocks) {
-  Block own;
-  memset(&own, 0, sizeof own);
-  memcpy(own.dim, tensor->own, sizeof own.dim);
-  world_all_gather(&own, blocks, sizeof own);
-  const size_t bytes = checkpoint_bytes(tensor);
-  char *whole = parcc.rank == 0 ? new_bytes(bytes) : NULL;
-  char *block = new_bytes(bytes);
-  gather(tensor, blocks, whole, block);
-  if (parcc.rank == 0) write_bytes(whole, bytes);
-  free(whole);
-  free(block);
-}
-
-void checkpoint_save(const char *path) {
-  out.path = path;
-  CHECK_CUDA(cudaDeviceSynchronize());
+void checkpoint_save(long step) {
+  const char *directory = run.options.save;
+  const ParccPlace before = parcc_place;
+  char unfinished[PATH_BYTES], tensors[PATH_BYTES];
+  AT("writing a checkpoint", NULL);
+  join(unfinished, directory, "unfinished");
+  join(tensors, unfinished, CHECKPOINT_TENSORS);
   if (parcc.rank == 0) {
-    if (snprintf(out.partial, sizeof out.partial, "%s.partial", path) >= (int)sizeof out.partial)
-      fail_write(ENAMETOOLONG);
-    out.file = fopen(out.partial, "wb");
-    if (out.file == NULL) fail_write(errno);
-    write_header();
+    remove_files(unfinished);
+    if (mkdir(unfinished, 0777) != 0) fail_write(unfinished, errno);
   }
-  Block *blocks = new_bytes((size_t)parcc.ranks * sizeof *blocks);
-  for (int i = 0; i < run.n_stored; i++) save_tensor(&run.stored[i], blocks);
-  free(blocks);
-  if (parcc.rank != 0) return;
-  if (fflush(out.file) != 0 || fsync(fileno(out.file)) != 0 || fclose(out.file) != 0 || rename(out.partial, path) != 0)
-    fail_write(errno);
+  const Written written = tensors_write(tensors);
+  if (parcc.rank == 0) {
+    const Progress progress = {step, parcc.steps, run_samples(step), parcc.seed, data_fingerprint()};
+    write_run(unfinished, &progress, &written);
+    watch_moved();
+    finish(directory, unfinished, step);
+    discard_old(directory, unfinished, step);
+  }
+  run.saved = step;
+  AT(before.op, before.where);
 }

@@ -4,6 +4,7 @@
 
 #include "data.h"
 
+#include "hash.h"
 #include "run.h"
 
 static struct {
@@ -12,6 +13,13 @@ static struct {
 } splits[2];
 
 const Source *data_source(Split split, int input) { return &splits[split].sources[input]; }
+
+uint64_t data_fingerprint(void) {
+  uint64_t hash = 0;
+  for (int i = 0; i < run.model->n_inputs; i++)
+    hash = hash_word(hash, source_fingerprint(data_source(SPLIT_TRAIN, i)));
+  return hash;
+}
 
 long data_samples(Split split) { return splits[split].samples; }
 
@@ -22,7 +30,7 @@ static bool open_split(Split split, Fault *fault) {
   if (sources == NULL) return fault_set(fault, FAIL_RUN, "out of memory");
   splits[split].sources = sources;
   for (int i = 0; i < model->n_inputs; i++) {
-    if (synthetic) source_make(&sources[i], &model->inputs[i], i, run.options.seed, test);
+    if (synthetic) source_make(&sources[i], &model->inputs[i], i, parcc.seed, test);
     else if (!source_open(&sources[i], &model->inputs[i], run.options.data, test, fault)) return false;
     if (sources[i].samples != sources[0].samples)
       return fault_set(fault, FAIL_RUN, "%s has %ld samples, but %s has %ld", sources[i].array.file.path,

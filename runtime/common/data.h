@@ -7,4 +7,7 @@
 
 const Source *data_source(Split split, int input);
 
+// Of the training split of all inputs.
+uint64_t data_fingerprint(void);
+
 #endif

@@ -9,11 +9,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "watch.h"
+
 // Deflate makes nothing shorter than about 1/1032 of itself.
 enum { MAX_DEFLATE_RATIO = 1040 };
 
-// gzread takes an unsigned length and returns an int.
-enum { MAX_READ = 1 << 30 };
+// Bytes inflated at once; gzread takes an unsigned length and returns an int.
+enum { MAX_READ = 1 << 26 };
 
 static bool cannot_read(Fault *fault, const char *path, const char *reason) {
   return fault_set(fault, FAIL_RUN, "cannot read %s: %s", path, reason);
@@ -31,6 +33,7 @@ static bool read_some(gzFile gz, const char *path, unsigned char *bytes, size_t 
     }
     if (n == 0) break;
     *got += (size_t)n;
+    watch_moved();
   }
   return true;
 }

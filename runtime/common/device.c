@@ -1,4 +1,5 @@
 // What a rank has on its device: streams, cuBLAS, communicators, events, the arena.
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -8,7 +9,8 @@
 Parcc parcc;
 
 // Grow by one element; the arrays stay a handful of elements long.
-static ncclComm_t *comms; // the first holds all ranks
+static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER; // the watching thread looks at them
+static ncclComm_t *comms;                                      // the first holds all ranks
 static size_t n_comms;
 static struct {
   cudaEvent_t *events;
@@ -18,10 +20,14 @@ static size_t n_event_sets;
 static void *arena;
 
 static void add_comm(ncclComm_t comm) {
+  pthread_mutex_lock(&comms_lock);
   ncclComm_t *grown = realloc(comms, (n_comms + 1) * sizeof *comms);
+  if (grown != NULL) {
+    comms = grown;
+    comms[n_comms++] = comm;
+  }
+  pthread_mutex_unlock(&comms_lock);
   if (grown == NULL) fail_alone(FAIL_RUN, "out of memory");
-  comms = grown;
-  comms[n_comms++] = comm;
 }
 
 static void choose_device(void) {
@@ -80,22 +86,22 @@ char *parcc_arena(size_t bytes) {
 }
 
 // A rank that fails takes its collectives with it; NCCL reports that here, and without asking one would wait for ever.
-static void check_comms(void) {
-  for (size_t i = 0; i < n_comms; i++) {
+const char *device_communication_error(void) {
+  const char *reason = NULL;
+  pthread_mutex_lock(&comms_lock);
+  for (size_t i = 0; i < n_comms && reason == NULL; i++) {
     ncclResult_t error = ncclSuccess;
-    CHECK_NCCL(ncclCommGetAsyncError(comms[i], &error));
-    if (error != ncclSuccess && error != ncclInProgress)
-      fail_alone(FAIL_RUN, "communication failed: %s", ncclGetErrorString(error));
+    const ncclResult_t asked = ncclCommGetAsyncError(comms[i], &error);
+    if (asked != ncclSuccess) error = asked;
+    if (error != ncclSuccess && error != ncclInProgress) reason = ncclGetErrorString(error);
   }
+  pthread_mutex_unlock(&comms_lock);
+  return reason;
 }
 
 void device_wait(cudaEvent_t event) {
-  enum { POLLS_BETWEEN_CHECKS = 1000 };
   cudaError_t state;
-  for (long polls = 1; (state = cudaEventQuery(event)) == cudaErrorNotReady; polls++) {
-    if (polls % POLLS_BETWEEN_CHECKS == 0) check_comms();
-    sched_yield();
-  }
+  while ((state = cudaEventQuery(event)) == cudaErrorNotReady) sched_yield();
   CHECK_CUDA(state);
 }
 
@@ -104,7 +110,11 @@ void device_finish(void) {
   for (size_t s = 0; s < n_event_sets; s++)
     for (int i = 0; i < event_sets[s].n; i++) CHECK_CUDA(cudaEventDestroy(event_sets[s].events[i]));
   free(event_sets);
-  while (n_comms > 0) CHECK_NCCL(ncclCommDestroy(comms[--n_comms]));
+  pthread_mutex_lock(&comms_lock);
+  size_t n = n_comms;
+  n_comms = 0; // nobody asks them any more
+  pthread_mutex_unlock(&comms_lock);
+  while (n > 0) CHECK_NCCL(ncclCommDestroy(comms[--n]));
   free(comms);
   CHECK_CUBLAS(cublasDestroy(parcc.cublas));
   CHECK_CUDA(cudaStreamDestroy(parcc.comm));

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "parcc.h"
+#include "watch.h"
 #include "world.h"
 
 ParccPlace parcc_place;
@@ -22,17 +24,39 @@ void fail_set_speaker(const char *program, int rank, int ranks) {
   speaker.ranks = ranks;
 }
 
-void fail_set_open_line(bool open) { speaker.open_line = open; }
+void fail_set_open_line(bool open) { __atomic_store_n(&speaker.open_line, open, __ATOMIC_RELAXED); }
 
 // One write, so that messages of several ranks do not mix.
 static void print_message(bool with_rank, const char *text) {
-  char line[1200];
-  if (speaker.open_line) fputs("\r\033[K", stderr);
-  if (with_rank) snprintf(line, sizeof line, "%s: rank %d: %s\n", speaker.program, speaker.rank, text);
-  else snprintf(line, sizeof line, "%s: %s\n", speaker.program, text);
-  fflush(stdout);
-  fputs(line, stderr);
-  fflush(stderr);
+  char line[3400], rank[32] = "";
+  const char *clear = __atomic_load_n(&speaker.open_line, __ATOMIC_RELAXED) ? "\r\033[K" : "";
+  if (with_rank) snprintf(rank, sizeof rank, "rank %d: ", speaker.rank);
+  int length = snprintf(line, sizeof line, "%s%s: %s%s\n", clear, speaker.program, rank, text);
+  if (length >= (int)sizeof line) {
+    length = (int)sizeof line - 1;
+    line[length - 1] = '\n';
+  }
+  for (ssize_t done = 0, n; done < length && (n = write(STDERR_FILENO, line + done, (size_t)(length - done))) > 0;)
+    done += n;
+}
+
+// Prints, unless another rank does, and ends all ranks. One that is silent leaves the other time to print.
+static _Noreturn void speak(bool with_rank, FailCode code, const char *text) {
+  if (watch_claim()) print_message(with_rank, text);
+  else nanosleep(&(struct timespec){.tv_sec = 3}, NULL);
+  world_abort((int)code);
+}
+
+void fail_from_watch(const char *text) {
+  print_message(false, text);
+  world_abort(FAIL_RUN);
+}
+
+void fail_leave(int code) {
+  watch_goodbye();
+  world_finish();
+  watch_stop();
+  exit(code);
 }
 
 bool fault_set(Fault *fault, FailCode code, const char *format, ...) {
@@ -60,8 +84,7 @@ void fail_agree(const Fault *fault) {
   free(codes);
   if (first < 0) return;
   if (first == speaker.rank) print_message(faults < speaker.ranks, fault->text);
-  world_finish();
-  exit(worst);
+  fail_leave(worst);
 }
 
 void fail_share(Fault *fault) {
@@ -77,8 +100,7 @@ void fail_together(FailCode code, const char *format, ...) {
   va_end(args);
   // Rank 0 ends the others. Should it not have met the fault after all, the first that waited long enough speaks.
   if (speaker.rank != 0) nanosleep(&(struct timespec){.tv_sec = 5}, NULL);
-  print_message(speaker.rank != 0, text);
-  world_abort((int)code);
+  speak(speaker.rank != 0, code, text);
 }
 
 void fail_alone(FailCode code, const char *format, ...) {
@@ -87,8 +109,7 @@ void fail_alone(FailCode code, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  print_message(speaker.ranks > 1, text);
-  world_abort((int)code);
+  speak(speaker.ranks > 1, code, text);
 }
 
 void parcc_check_failed(const char *file, int line, const char *call, const char *reason) {
@@ -100,6 +121,5 @@ void parcc_check_failed(const char *file, int line, const char *call, const char
     snprintf(place, sizeof place, "in %s (%s): ", parcc_place.op, parcc_place.where == NULL ? "?" : parcc_place.where);
   char text[1000];
   snprintf(text, sizeof text, "%s%s:%d: %s: %s", place, base, line, call, reason);
-  print_message(true, text);
-  world_abort(FAIL_RUN);
+  speak(true, FAIL_RUN, text);
 }

@@ -1,4 +1,5 @@
-// How a run ends early. Every message is one line on stderr, "PROG: text" or "PROG: rank R: text".
+// How a run ends early: with one message on stderr, "PROG: text" or "PROG: rank R: text", of one rank. It is one line,
+// lists aside.
 #ifndef PARCC_FAIL_H
 #define PARCC_FAIL_H
 
@@ -9,7 +10,7 @@ typedef enum { FAIL_NONE = 0, FAIL_RUN = 1, FAIL_MISUSE = 2, FAIL_INTERNAL = 3 }
 // A fault found at start-up, to be agreed on with the other ranks before anybody acts on it.
 typedef struct {
   FailCode code;
-  char text[600];
+  char text[3000];
 } Fault;
 
 // Notes the first fault; later ones are dropped. Returns false, so that a reader can `return fault_set(...)`.
@@ -27,6 +28,12 @@ _Noreturn void fail_together(FailCode code, const char *format, ...) __attribute
 
 // A fault of this rank alone: prints and ends all ranks.
 _Noreturn void fail_alone(FailCode code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// For the watching thread of watch.c, which has made sure that nobody else speaks.
+_Noreturn void fail_from_watch(const char *text);
+
+// Collective. Leaves in order: the ranks agree that the run is over.
+_Noreturn void fail_leave(int code);
 
 // Says who is speaking. Before it is called, messages begin with "parcc".
 void fail_set_speaker(const char *program, int rank, int ranks);

@@ -19,7 +19,7 @@ void log_open(const char *path, Fault *fault) {
   line_size = 512;
   for (int i = 0; i < run.model->n_scalars; i++) line_size += 6 * strlen(run.model->scalars[i]) + bytes_a_scalar;
   line = malloc(line_size);
-  file = fopen(path, "w");
+  file = fopen(path, run.options.load != NULL ? "a" : "w");
   file_path = path;
   if (line == NULL || file == NULL) fault_set(fault, FAIL_RUN, "cannot write %s: %s", path, strerror(errno));
 }

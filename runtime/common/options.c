@@ -5,16 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "version.h"
 
 typedef enum { FLAG, TEXT, COUNT, SEED } Kind;
 
+// What must be the same on all ranks: the value, or only whether there is one.
+typedef enum { SAME, SAME_PRESENCE } Agreement;
+
 typedef struct {
   const char *name;
   Kind kind;
+  Agreement agreement;
   const char *argument; // how the help calls it
   const char *help;
   void *value;
+  bool *given; // SEED: whether it was
 } Option;
 
 static bool read_number(const char *text, unsigned long long most, unsigned long long *value) {
@@ -42,32 +48,42 @@ static bool set_option(const Option *option, const char *text, Fault *fault) {
     if (!read_number(text, ~0ull, &number))
       return fault_set(fault, FAIL_MISUSE, "--%s wants a number from 0 to 2^64 - 1, not '%s'", option->name, text);
     *(unsigned long long *)option->value = number;
+    *option->given = true;
     return true;
   }
   return false;
 }
 
-enum { N_OPTIONS = 11 };
+enum { N_OPTIONS = 15, DEFAULT_TIMEOUT = 600 };
 
 static void make_table(Options *o, Option table[N_OPTIONS]) {
   const Option rows[N_OPTIONS] = {
-      {"data", TEXT, "DIR|synthetic", "directory of the data files, or numbers made up", &o->data},
-      {"steps", COUNT, "N", "train for N steps", &o->steps},
-      {"epochs", COUNT, "N", "train for N passes over the data", &o->epochs},
-      {"seed", SEED, "S", "of parameters, sample order and dropout (default 1)", &o->seed},
-      {"eval", FLAG, NULL, "afterwards, loss and metrics on the test split", &o->eval},
-      {"log", TEXT, "FILE", "write one JSON line a step", &o->log},
-      {"save", TEXT, "FILE", "write parameters and state at the end (safetensors)", &o->save},
-      {"load", TEXT, "FILE", "begin with the parameters, and state if any, of FILE", &o->load},
-      {"quiet", FLAG, NULL, "no progress", &o->quiet},
-      {"help", FLAG, NULL, "print this", &o->help},
-      {"version", FLAG, NULL, "print the version", &o->version},
+      {"data", TEXT, SAME_PRESENCE, "DIR|synthetic", "directory of the data files, or numbers made up", &o->data, NULL},
+      {"steps", COUNT, SAME, "N", "train up to step N", &o->steps, NULL},
+      {"epochs", COUNT, SAME, "N", "train for N passes over the data", &o->epochs, NULL},
+      {"seed", SEED, SAME, "S", "of parameters, sample order and dropout (default 1)", &o->seed, &o->has_seed},
+      {"eval", FLAG, SAME, NULL, "afterwards, loss and metrics on the test split", &o->eval, NULL},
+      {"log", TEXT, SAME_PRESENCE, "FILE", "write one JSON line a step; after --load: append", &o->log, NULL},
+      {"save", TEXT, SAME, "DIR", "write checkpoints to DIR, at the end and as --save-every says; the last two stay",
+       &o->save, NULL},
+      {"save", TEXT, SAME, "FILE.safetensors", "or, where the name ends so (or in .st): one file, at the end", &o->save,
+       NULL},
+      {"save-every", COUNT, SAME, "N", "a checkpoint after every N steps", &o->save_every, NULL},
+      {"load", TEXT, SAME, "DIR",
+       "go on from the newest whole checkpoint in DIR, whatever its plan and number of ranks", &o->load, NULL},
+      {"init", TEXT, SAME, "FILE", "begin with the parameters, and state if any, of a safetensors file", &o->init,
+       NULL},
+      {"timeout", COUNT, SAME, "SECONDS",
+       "end the run when a rank is silent, or no rank gets on, for so long (default 600; 0: never)", &o->timeout, NULL},
+      {"quiet", FLAG, SAME, NULL, "no progress", &o->quiet, NULL},
+      {"help", FLAG, SAME, NULL, "print this", &o->help, NULL},
+      {"version", FLAG, SAME, NULL, "print the version", &o->version, NULL},
   };
   memcpy(table, rows, sizeof rows);
 }
 
 bool options_parse(int argc, char **argv, Options *options, Fault *fault) {
-  *options = (Options){.steps = -1, .epochs = -1, .seed = 1};
+  *options = (Options){.steps = -1, .epochs = -1, .save_every = -1, .timeout = DEFAULT_TIMEOUT, .seed = 1};
   Option table[N_OPTIONS];
   make_table(options, table);
   for (int i = 1; i < argc; i++) {
@@ -91,6 +107,49 @@ bool options_parse(int argc, char **argv, Options *options, Fault *fault) {
   }
   if (options->steps >= 0 && options->epochs >= 0)
     return fault_set(fault, FAIL_MISUSE, "give --steps or --epochs, not both");
+  if (options->load != NULL && options->init != NULL)
+    return fault_set(fault, FAIL_MISUSE, "give --load or --init, not both");
+  if (options->save_every == 0) return fault_set(fault, FAIL_MISUSE, "--save-every wants a number from 1");
+  if (options->save_every > 0 && (options->save == NULL || options_save_is_file(options)))
+    return fault_set(fault, FAIL_MISUSE, "--save-every wants --save DIR, a directory of checkpoints");
+  return true;
+}
+
+bool options_save_is_file(const Options *options) {
+  const char *const endings[] = {".safetensors", ".st"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    const size_t length = strlen(options->save), ending = strlen(endings[i]);
+    if (length >= ending && strcmp(options->save + length - ending, endings[i]) == 0) return true;
+  }
+  return false;
+}
+
+static void print_value(const Option *option, char *value, size_t size) {
+  const char *text = "not given";
+  switch (option->kind) {
+  case FLAG: text = *(bool *)option->value ? "given" : text; break;
+  case TEXT:
+    if (*(const char **)option->value != NULL)
+      text = option->agreement == SAME ? *(const char **)option->value : "given";
+    break;
+  case COUNT:
+    if (*(long *)option->value < 0) break;
+    snprintf(value, size, "%ld", *(long *)option->value);
+    return;
+  case SEED: snprintf(value, size, "%llu", *(unsigned long long *)option->value); return;
+  }
+  const size_t length = strlen(text);
+  if (length < size) snprintf(value, size, "%s", text);
+  else snprintf(value, size, "%016llx...%s", (unsigned long long)hash_bytes(0, text, length), text + length - size / 2);
+}
+
+bool options_describe(const Options *options, int i, char *name, size_t name_size, char *value, size_t value_size) {
+  Options copy = *options;
+  Option table[N_OPTIONS];
+  if (i >= N_OPTIONS) return false;
+  make_table(&copy, table);
+  snprintf(name, name_size, "--%s", table[i].name);
+  print_value(&table[i], value, value_size);
   return true;
 }
 
@@ -108,7 +167,7 @@ void options_print_help(const ParccModel *model) {
   for (int i = 0; i < N_OPTIONS; i++) {
     char head[64];
     snprintf(head, sizeof head, "--%s %s", table[i].name, table[i].argument == NULL ? "" : table[i].argument);
-    printf("  %-22s %s\n", head, table[i].help);
+    printf("  %-25s %s\n", head, table[i].help);
   }
   if (model->n_inputs > 0) printf("\nThe directory of the data holds\n");
   for (int i = 0; i < model->n_inputs; i++) {
@@ -117,5 +176,8 @@ void options_print_help(const ParccModel *model) {
       printf("  %s: no files named, the program runs on --data synthetic only\n", input->name);
     else printf("  %s: %s, %s (%s)\n", input->name, input->source.train, input->source.test, input->source.kind);
   }
+  printf("\nA rank that dies or runs another program, other options or other data ends the run at once, one that hangs "
+         "within\n"
+         "--timeout and a few seconds.\n");
   printf("\nExit status: 0 right, 1 input or run at fault, 2 misuse, 3 internal error.\n");
 }

@@ -8,11 +8,19 @@
 #include "parcc.h"
 
 typedef struct {
-  const char *data, *log, *save, *load; // NULL: not given
-  long steps, epochs;                   // -1: not given
+  const char *data, *log, *save, *load, *init; // NULL: not given
+  long steps, epochs, save_every;              // -1: not given
+  long timeout;                                // seconds; 0: none
   unsigned long long seed;
+  bool has_seed; // whether it was given
   bool eval, quiet, help, version;
 } Options;
+
+// Whether --save names one file, and not a directory of checkpoints.
+bool options_save_is_file(const Options *options);
+
+// The name and the value of option number i, as far as it must be the same on all ranks. False: there is no such option.
+bool options_describe(const Options *options, int i, char *name, size_t name_size, char *value, size_t value_size);
 
 // argv must outlive the result.
 bool options_parse(int argc, char **argv, Options *options, Fault *fault);

@@ -106,7 +106,16 @@ typedef struct {
 extern Parcc parcc; // to read, not to write
 
 // Reads the options, starts MPI, the device, the streams, cuBLAS and NCCL, opens the data. model must stay alive.
-void parcc_start(int argc, char **argv, const ParccModel *model);
+// program: a word that tells this program from others, so that ranks that run different ones find out; parcc-cc defines
+// PARCC_PROGRAM_HASH for it. NULL: the executable file is looked at instead.
+void parcc_start_program(const char *program, int argc, char **argv, const ParccModel *model);
+#define PARCC_WORD_OF(word) #word
+#define PARCC_WORD(word) PARCC_WORD_OF(word)
+#ifdef PARCC_PROGRAM_HASH
+#define parcc_start(argc, argv, model) parcc_start_program(PARCC_WORD(PARCC_PROGRAM_HASH), argc, argv, model)
+#else
+#define parcc_start(argc, argv, model) parcc_start_program(NULL, argc, argv, model)
+#endif
 
 // The block of `index` when extent is divided into parts: sizes differ by at most one, the larger ones come first.
 Interval parcc_block(long extent, long parts, long index);
@@ -124,13 +133,15 @@ void parcc_events(cudaEvent_t *events, int n);
 // Device memory for all tensors of the program, 256-byte aligned, not initialised. Lives until parcc_finish.
 char *parcc_arena(size_t bytes);
 
-// Says what --save writes and --load reads. The array must live until parcc_finish.
+// Says what --save writes, and --load and --init read. The array must live until parcc_finish.
 void parcc_stored(const ParccTensor *tensors, int n);
 
-// With --load: replaces the tensors of parcc_stored by those of the file. Otherwise does nothing.
+// With --load or --init: replaces the tensors of parcc_stored by those of the checkpoint or file. Otherwise does nothing.
+// After --load the run goes on behind the step that the checkpoint was made after.
 void parcc_load(void);
 
-// Begins a training step: sets parcc.step and parcc.lr. Returns 0 when all steps are done.
+// Begins a training step: sets parcc.step and parcc.lr. Returns 0 when all steps are done. The first step after --load DIR
+// is not 0.
 int parcc_next_step(void);
 
 // Whether the scalars after the first, and the gradient norm, of this step will be read. The same on all ranks.
@@ -150,7 +161,8 @@ void parcc_batch(int input, void *dst, const Interval *block);
   } while (0)
 
 // Ends a training step. scalars: device pointers to model.n_scalars reals, computed in stream compute, the same on all
-// ranks; norm: a device pointer to the gradient norm, or NULL. A loss that is not finite ends the run.
+// ranks; norm: a device pointer to the gradient norm, or NULL. A loss that is not finite ends the run. With --save-every
+// the stored tensors are written after some steps, so the step must have updated them all.
 void parcc_end_step(const void *norm, const void *const *scalars);
 #define END_STEP(norm, ...)                                                                                            \
   do {                                                                                                                 \
@@ -201,11 +213,18 @@ void parcc_exchange(const void *src, const ParccDivision *from, void *dst, const
 // ---- errors --------------------------------------------------------------------------------------------------------
 
 // What the program is doing, for messages: the operator and its place in the source. Both strings must be literals.
+// Another thread looks at it, to see where a run that does not get on is stuck (watch.h).
 typedef struct {
   const char *op, *where;
+  long moves; // in this step; any change tells that this rank gets on
 } ParccPlace;
 extern ParccPlace parcc_place;
-#define AT(operator_, where_) ((void)(parcc_place.op = (operator_), parcc_place.where = (where_)))
+static inline void parcc_at(const char *op, const char *where) {
+  __atomic_store_n(&parcc_place.op, op, __ATOMIC_RELAXED);
+  __atomic_store_n(&parcc_place.where, where, __ATOMIC_RELAXED);
+  __atomic_store_n(&parcc_place.moves, parcc_place.moves + 1, __ATOMIC_RELAXED);
+}
+#define AT(operator_, where_) parcc_at(operator_, where_)
 
 // Prints PROG: rank R: in OPERATOR (WHERE): FILE:LINE: CALL: REASON and ends all ranks with exit code 1.
 void parcc_check_failed(const char *file, int line, const char *call, const char *reason)

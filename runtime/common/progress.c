@@ -18,7 +18,7 @@ void progress_start(void) {
 
 static void draw(const StepReport *report, double now) {
   const long done = report->step + 1;
-  const double speed = (double)done / (now - began), left = (double)(parcc.steps - done) / speed;
+  const double speed = (double)(done - run.resumed.from.step) / (now - began), left = (double)(parcc.steps - done) / speed;
   fprintf(stderr, "\r\033[K%s%s%s  step %ld/%ld  loss %.6g  %.0f samples/s  %.0f s left", colour ? "\033[1m" : "",
           run.model->name, colour ? "\033[0m" : "", done, parcc.steps, report->scalars[0],
           speed * (double)run.model->batch, left);
@@ -36,7 +36,7 @@ static void print(const StepReport *report, double now) {
     at += snprintf(text + at, sizeof text - (size_t)at, "  gradient %.3g", *report->norm);
   for (int i = 1; i < run.model->n_scalars && at < (int)sizeof text; i++)
     at += snprintf(text + at, sizeof text - (size_t)at, "  %s %.6g", run.model->scalars[i], report->scalars[i]);
-  fprintf(stderr, "%s  %.0f samples/s\n", text, (double)done * (double)run.model->batch / (now - began));
+  fprintf(stderr, "%s  %.0f samples/s\n", text, (double)(done - run.resumed.from.step) * (double)run.model->batch / (now - began));
 }
 
 void progress_step(const StepReport *report) {

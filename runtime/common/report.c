@@ -13,8 +13,8 @@ static long steps_done;
 static double *eval_means;
 static long eval_samples;
 
-// A checkpoint that cannot be written is better known before training than after.
-static void check_save(const char *path, Fault *fault) {
+// What cannot be written is better known before training than after.
+static void check_file(const char *path, Fault *fault) {
   char directory[4096];
   const char *slash = strrchr(path, '/');
   const size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
@@ -33,7 +33,8 @@ static void check_save(const char *path, Fault *fault) {
 
 void report_start(Fault *fault) {
   if (parcc.rank != 0) return;
-  if (run.options.save != NULL) check_save(run.options.save, fault);
+  if (run.options.save != NULL && options_save_is_file(&run.options)) check_file(run.options.save, fault);
+  else if (run.options.save != NULL) checkpoint_prepare(run.options.save, fault);
   if (run.options.log != NULL && fault->code == FAIL_NONE) log_open(run.options.log, fault);
 }
 
@@ -57,7 +58,7 @@ void report_step(long step, double lr, const double *scalars, const double *norm
   last = now;
   trained = now - began;
   last_loss = scalars[0];
-  steps_done = step + 1;
+  steps_done = step + 1 - run.resumed.from.step;
   if (parcc.rank != 0) return;
   log_step(&report);
   progress_step(&report);

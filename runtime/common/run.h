@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "checkpoint.h"
 #include "options.h"
 #include "parcc.h"
 #include "world.h"
@@ -16,6 +17,11 @@ typedef struct {
   World world;
   const ParccTensor *stored;
   int n_stored;
+  struct {
+    char path[4096]; // of the checkpoint; "": the run begins at step 0
+    Progress from;
+  } resumed;
+  long saved; // the step of the last checkpoint in --save; -1: there is none; known to all ranks
   bool evaluating;
   long eval_first, eval_count; // samples of the current batch of the test split
 } Run;
@@ -25,8 +31,10 @@ extern Run run;
 // ---- device.c: streams, cuBLAS, NCCL, memory
 void device_start(void);
 void device_finish(void);
-// Waits until everything before the event is done; an error of a communicator meanwhile ends the run.
+// Waits until everything before the event is done.
 void device_wait(cudaEvent_t event);
+// Why a communicator has failed; NULL: none has. For the watching thread.
+const char *device_communication_error(void);
 
 // ---- data.c: the inputs
 bool data_open(Fault *fault);
@@ -46,12 +54,10 @@ void report_eval(const double *means, long samples);
 void report_finish(void);
 
 // ---- steps.c
-bool steps_plan(Fault *fault); // how many steps
+bool steps_plan(Fault *fault);   // how many steps
+long run_samples(long step);     // samples of the training split that so many steps have seen
 void steps_start(void);
 void steps_finish(void);
-
-// ---- checkpoint_save.c, checkpoint_load.c
-void checkpoint_save(const char *path);
 
 double clock_seconds(void);
 

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hash.h"
 #include "synthetic.h"
+#include "watch.h"
 
 enum { SYNTHETIC_BATCHES = 64, SYNTHETIC_STREAM = 0x40000000 };
 
@@ -59,6 +61,7 @@ static bool check_integers(const Source *source, const char *path, Fault *fault)
     const size_t left = source->array.count - first, count = left < PIECE ? left : PIECE;
     array_copy(&source->array, first, count, input->source.scale, input->source.offset, PARCC_DOUBLE, value);
     bool right = true;
+    watch_moved();
     for (size_t i = 0; i < count; i++) right &= value[i] >= low && value[i] < high && value[i] == rint(value[i]);
     for (size_t i = 0; i < count && !right; i++)
       if (!(value[i] >= low && value[i] < high && value[i] == rint(value[i])))
@@ -89,6 +92,22 @@ void source_make(Source *source, const ParccInput *input, int number, unsigned l
   *source = (Source){.input = input, .synthetic = true, .seed = seed, .sample_elements = sample_elements(input)};
   source->stream = 0x80000000u + SYNTHETIC_STREAM + 2 * (unsigned)number + test;
   source->samples = test ? 2 * batch + batch / 2 : SYNTHETIC_BATCHES * batch;
+}
+
+static uint64_t hash_file(uint64_t hash, const DataFile *file) {
+  enum { STRETCH = 4096, STRETCHES = 256 };
+  if (file->size <= STRETCH * STRETCHES) return hash_bytes(hash, file->bytes, file->size);
+  for (size_t i = 0; i < STRETCHES; i++)
+    hash = hash_bytes(hash, file->bytes + (file->size - STRETCH) / (STRETCHES - 1) * i, STRETCH);
+  return hash;
+}
+
+uint64_t source_fingerprint(const Source *source) {
+  const ParccInput *input = source->input;
+  uint64_t hash = hash_word(hash_word(0, (uint64_t)source->samples), (uint64_t)input->type);
+  for (int d = 1; d < input->rank; d++) hash = hash_word(hash, (uint64_t)input->extent[d]);
+  if (!source->synthetic) return hash_file(hash, &source->array.file);
+  return hash_word(hash_word(hash_word(hash, source->seed), source->stream), (uint64_t)input->range);
 }
 
 void source_close(Source *source) {

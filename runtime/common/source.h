@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "array.h"
 #include "fail.h"
@@ -28,6 +29,10 @@ bool source_open(Source *source, const ParccInput *input, const char *directory,
 void source_make(Source *source, const ParccInput *input, int number, unsigned long long seed, bool test);
 
 void source_close(Source *source);
+
+// Tells data sets apart: of the shape and the bytes as they are stored, all of them up to a MiB or so, samples all over the
+// file beyond that; of made-up samples, what they are made from.
+uint64_t source_fingerprint(const Source *source);
 
 // dst[i] = element first + i of a sample, in the type of the input.
 void source_copy(const Source *source, long sample, size_t first, size_t count, void *dst);

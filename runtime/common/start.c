@@ -3,9 +3,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "data.h"
 #include "fail.h"
+#include "handshake.h"
 #include "run.h"
+#include "tensors.h"
 #include "version.h"
+#include "watch.h"
 
 Run run;
 
@@ -20,8 +24,7 @@ static void answer(void) {
   if (run.options.help && parcc.rank == 0) options_print_help(run.model);
   if (run.options.version && !run.options.help && parcc.rank == 0)
     printf("%s, made from %s; parcc runtime %s\n", run.model->name, run.model->source, PARCC_VERSION);
-  world_finish();
-  exit(fflush(stdout) == 0 ? 0 : FAIL_RUN);
+  fail_leave(fflush(stdout) == 0 ? 0 : FAIL_RUN);
 }
 
 static bool check_ranks(Fault *fault) {
@@ -29,6 +32,13 @@ static bool check_ranks(Fault *fault) {
   if (parcc.ranks == wanted) return true;
   return fault_set(fault, FAIL_MISUSE, "this program is for %d rank%s, started with %d: mpiexec -n %d %s ...", wanted,
                    wanted == 1 ? "" : "s", parcc.ranks, wanted, run.model->name);
+}
+
+// A run goes on with the data it began with: the place in the sample order would mean something else.
+static bool check_data(Fault *fault) {
+  if (run.options.load == NULL || data_fingerprint() == run.resumed.from.data) return true;
+  return fault_set(fault, FAIL_RUN, "%s: the run began with other training data; --init %s/%s begins a new one",
+                   run.resumed.path, run.resumed.path, CHECKPOINT_TENSORS);
 }
 
 static bool check_model(const ParccModel *model, Fault *fault) {
@@ -40,9 +50,11 @@ static bool check_model(const ParccModel *model, Fault *fault) {
   return right || fault_set(fault, FAIL_INTERNAL, "the program describes its model wrongly");
 }
 
-void parcc_start(int argc, char **argv, const ParccModel *model) {
+// The file of --init or the checkpoint of --load may be on a disk that only rank 0 sees, and so may --save.
+void parcc_start_program(const char *program, int argc, char **argv, const ParccModel *model) {
   Fault fault = {0};
   run.model = model;
+  run.saved = -1;
   fail_set_speaker(model->name, 0, 1);
   run.world = world_start(&argc, &argv, model->ranks);
   parcc.rank = run.world.rank;
@@ -50,18 +62,38 @@ void parcc_start(int argc, char **argv, const ParccModel *model) {
   fail_set_speaker(model->name, parcc.rank, parcc.ranks);
 
   options_parse(argc, argv, &run.options, &fault);
+  watch_start((double)run.options.timeout);
+  handshake_version();
+  watch_connect();
   fail_agree(&fault);
+  handshake_program(program);
   if (run.options.help || run.options.version) answer();
   parcc.seed = run.options.seed;
 
-  if (check_ranks(&fault) && check_model(model, &fault)) data_open(&fault);
+  if (check_ranks(&fault)) check_model(model, &fault);
+  fail_agree(&fault);
+  checkpoint_find();
+  data_open(&fault);
+  fail_agree(&fault);
+  handshake_data();
+  check_data(&fault);
   fail_agree(&fault);
   steps_plan(&fault);
   fail_agree(&fault);
   report_start(&fault);
   fail_share(&fault);
+  world_broadcast(&run.saved, sizeof run.saved, 0); // rank 0 may have found one
   device_start();
   steps_start();
+}
+
+void parcc_load(void) {
+  char path[sizeof run.resumed.path + 32];
+  AT("loading", NULL);
+  if (run.options.init != NULL) tensors_load(run.options.init, false);
+  if (run.options.load == NULL) return;
+  snprintf(path, sizeof path, "%s/" CHECKPOINT_TENSORS, run.resumed.path);
+  tensors_load(path, true);
 }
 
 Interval parcc_block(long extent, long parts, long index) {
@@ -76,11 +108,14 @@ void parcc_stored(const ParccTensor *tensors, int n) {
 
 int parcc_finish(void) {
   steps_finish();
-  if (run.options.save != NULL) checkpoint_save(run.options.save);
+  if (run.options.save != NULL && options_save_is_file(&run.options)) tensors_save(run.options.save);
+  else if (run.options.save != NULL && run.saved != parcc.step) checkpoint_save(parcc.step);
   report_finish();
   batch_finish();
   device_finish();
   data_close();
+  watch_goodbye();
   world_finish();
+  watch_stop();
   return 0;
 }

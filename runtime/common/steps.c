@@ -5,6 +5,7 @@
 #include "fail.h"
 #include "run.h"
 #include "source.h"
+#include "watch.h"
 
 // The scalars of a step on their way to the host. They are looked at one step later, so that the device does not stand
 // still while the host looks.
@@ -26,18 +27,25 @@ bool steps_plan(Fault *fault) {
   const Options *options = &run.options;
   const bool by_steps = options->steps >= 0 || (options->epochs < 0 && model->steps > 0);
   const long epochs = options->epochs >= 0 ? options->epochs : model->epochs;
+  const Progress *from = &run.resumed.from; // all 0 for a run from the beginning
   long samples = data_samples(SPLIT_TRAIN), unused;
-  if (by_steps) parcc.steps = options->steps >= 0 ? options->steps : model->steps;
+  if (run.resumed.path[0] != '\0' && options->steps < 0 && options->epochs < 0) parcc.steps = from->steps;
+  else if (by_steps) parcc.steps = options->steps >= 0 ? options->steps : model->steps;
   else if (options->epochs < 0 && model->epochs <= 0)
     return fault_set(fault, FAIL_MISUSE, "the model says neither steps nor epochs: give --steps N or --epochs N");
   else if (samples == 0) return fault_set(fault, FAIL_MISUSE, "a model without inputs has no epochs: give --steps N");
   else if (__builtin_mul_overflow(epochs, samples, &samples) || samples > (1L << 62))
     return fault_set(fault, FAIL_MISUSE, "%ld epochs are more samples than can be counted", epochs);
-  else parcc.steps = (samples + model->batch - 1) / model->batch;
+  else parcc.steps = from->step + (samples - from->samples + model->batch - 1) / model->batch;
+  if (parcc.steps < from->step)
+    return fault_set(fault, FAIL_MISUSE, "%s is behind step %ld already: the run is to end at step %ld",
+                     run.resumed.path, from->step, parcc.steps);
   if (__builtin_mul_overflow(parcc.steps, model->batch, &unused))
     return fault_set(fault, FAIL_MISUSE, "%ld steps are more samples than can be counted", parcc.steps);
   return true;
 }
+
+long run_samples(long step) { return run.resumed.from.samples + (step - run.resumed.from.step) * run.model->batch; }
 
 void steps_start(void) {
   const size_t bytes = (size_t)(run.model->n_scalars + 1) * type_bytes(run.model->real);
@@ -97,7 +105,8 @@ static void look_at_step(Slot *slot) {
 
 int parcc_next_step(void) {
   if (!started) report_begin();
-  else if (!ended) parcc.step++;
+  else if (!ended) __atomic_store_n(&parcc.step, parcc.step + 1, __ATOMIC_RELAXED);
+  watch_step();
   started = true;
   ended = parcc.step >= parcc.steps;
   if (ended) {
@@ -117,6 +126,10 @@ void parcc_end_step(const void *norm, const void *const *scalars) {
   slot->lr = parcc.lr;
   send_scalars(slot, scalars, norm);
   look_at_step(&slots[parcc.step % 2 ^ 1]);
+  const long done = parcc.step + 1;
+  if (run.options.save_every <= 0 || done % run.options.save_every != 0) return;
+  look_at_step(slot); // nothing is kept of a step whose loss is not finite
+  checkpoint_save(done);
 }
 
 static void end_evaluation(void) {

@@ -2,8 +2,10 @@
 #include "world.h"
 
 #include <mpi.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fail.h"
 #include "parcc.h"
@@ -37,7 +39,8 @@ static bool launched(void) {
 World world_start(int *argc, char ***argv, int wanted_ranks) {
   World world = {0, 1, 0, 1};
   if (wanted_ranks == 1 && !launched()) return world;
-  CHECK_MPI(MPI_Init(argc, argv));
+  int threads; // those of the runtime leave MPI alone
+  CHECK_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &threads));
   running = true;
   CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &world.rank));
@@ -83,7 +86,11 @@ void world_finish(void) {
   CHECK_MPI(MPI_Finalize());
 }
 
+// The alarm is for an MPI that hangs while it ends the others. The launcher then does it.
 _Noreturn void world_abort(int code) {
+  enum { SECONDS = 10 };
+  signal(SIGALRM, SIG_DFL);
+  alarm(SECONDS);
   if (running) MPI_Abort(MPI_COMM_WORLD, code);
-  exit(code);
+  _exit(code);
 }

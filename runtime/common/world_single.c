@@ -1,8 +1,8 @@
 // The processes of a run where there is no MPI: one.
 #include "world.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fail.h"
 
@@ -34,4 +34,4 @@ void world_recv(void *data, size_t bytes, int src) {
 
 void world_finish(void) {}
 
-_Noreturn void world_abort(int code) { exit(code); }
+_Noreturn void world_abort(int code) { _exit(code); }

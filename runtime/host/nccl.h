@@ -38,6 +38,7 @@ typedef struct ncclConfig_v21700 ncclConfig_t; // none is read here: give NULL
 
 enum { NCCL_SPLIT_NOCOLOR = -1 };
 
+ncclResult_t ncclGetVersion(int *version); // of NCCL whose behaviour this has
 const char *ncclGetErrorString(ncclResult_t result);
 const char *ncclGetLastError(ncclComm_t comm);
 

@@ -21,7 +21,7 @@ alexnet) settings='batch=7 size=63 width=6 hidden=24 classes=10' ;;
 vgg16) settings='batch=7 size=32 width=4 hidden=24 classes=10' ;;
 resnet) settings='batch=7 size=33 depth=18 width=4 classes=10' ;;
 resnet50) sample=resnet settings='batch=7 size=33 depth=50 width=4 classes=10' clip=0.01 ;;
-inception_v3) settings='batch=7 size=115 width=4 classes=10' clip=0.01 ;;
+inception_v3) settings='batch=13 size=75 width=4 classes=10' clip=0.01 ;;
 *) echo "parity.sh: no settings for '$sample'" >&2; exit 2 ;;
 esac
 defines=

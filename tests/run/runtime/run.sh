@@ -188,8 +188,9 @@ wrong 2 "--steps wants a N" "--steps at the end" ./npy1 --steps
 wrong 2 "--quiet takes no value" "--quiet=1" ./npy1 --quiet=1
 wrong 2 "not both" "--steps and --epochs" ./npy1 --steps 1 --epochs 1
 wrong 1 "cannot write nowhere/log" "a log that cannot be written" on 2 ./npy2 --data synthetic --log nowhere/log
-wrong 1 "cannot write nowhere/s" "a checkpoint that cannot be written" on 2 ./npy2 --data synthetic --save nowhere/s
-wrong 1 "cannot write .: Is a directory" "a directory for a checkpoint" ./npy1 --data synthetic --save .
+wrong 1 "cannot write nowhere/s" "a checkpoint that cannot be written" on 2 ./npy2 --data synthetic --save nowhere/s.st
+wrong 1 "cannot write nowhere/s" "a directory of checkpoints that cannot be made" on 2 ./npy2 --data synthetic --save nowhere/s
+wrong 1 "cannot write d.st: Is a directory" "a directory for a file" sh -c 'mkdir d.st && ./npy1 --data synthetic --save d.st'
 [ ! -w /dev/full ] || wrong 1 "No space left" "a full disk" ./npy1 --quiet --data synthetic --log /dev/full
 wrong 2 "reader: this program is for 2 ranks, started with 3: mpiexec -n 2 reader ..." "3 ranks of 2" on 3 ./npy2 --data data/npy_f8
 wrong 2 "this program is for 2 ranks, started with 1" "1 rank of 2" ./npy2 --data data/npy_f8
@@ -215,32 +216,32 @@ wrong 3 "the program has no input 0" "an internal error" ./fault6
 make fault7 faults -DRANKS=2
 right "no fault" on 2 ./fault7
 
-section "checkpoints"
+section "files of weights"
 make stored1 stored
 for n in 2 3 4 5; do make stored$n stored -DRANKS=$n -DSPLIT=$((n % 3)); done
 right "save on 1 rank" ./stored1 --quiet --save 1.safetensors
 for n in 2 3 4 5; do
   right "save on $n ranks" on $n ./stored$n --quiet --save $n.safetensors
   right "saved alike by $n" cmp 1.safetensors $n.safetensors
-  right "load on $n ranks" on $n ./stored$n --quiet --seed 9 --load 1.safetensors --save $n.again
-  right "loaded and saved alike by $n" cmp 1.safetensors $n.again
+  right "load on $n ranks" on $n ./stored$n --quiet --seed 9 --init 1.safetensors --save $n.again.st
+  right "loaded and saved alike by $n" cmp 1.safetensors $n.again.st
 done
 [ -z "$(find . -name '*.partial*')" ] && pass || fail "nothing half-written is left"
 right "another seed" ./stored1 --quiet --seed 9 --save 9.safetensors
 wrong 1 differ "is another file" cmp 1.safetensors 9.safetensors
 python3 "$here/make_data.py" checkpoints 1.safetensors bad >out 2>&1 || fail "make_data.py checkpoints"
-spoilt() { wrong 1 "$2" "checkpoint: $1" on 2 ./stored2 --quiet --load "bad/$1.safetensors"; }
+spoilt() { wrong 1 "$2" "checkpoint: $1" on 2 ./stored2 --quiet --init "bad/$1.safetensors"; }
 spoilt truncated truncated
 spoilt long "without holes"
 spoilt header_size "longer than the file"
 spoilt header_long "longer than the file"
 spoilt json "not a JSON object"
 spoilt array "not a JSON object"
-spoilt dtype "b is of type F32, the program wants F64"
-spoilt shape "a has shape [5, 7, 3], the program wants [5, 3, 7]"
-spoilt rank "a has shape [105], the program wants [5, 3, 7]"
-spoilt unknown "no tensor of the name z"
-spoilt no_parameter "parameter a is missing"
+spoilt dtype "type: b is of type F32, the program wants F64"
+spoilt shape "shape: a has [5, 7, 3], the program wants [5, 3, 7]"
+spoilt rank "shape: a has [105], the program wants [5, 3, 7]"
+spoilt unknown "unknown: z"
+spoilt no_parameter "missing: a, F32 [5, 3, 7]"
 spoilt negative "offsets of a"
 spoilt fraction "offsets of a"
 spoilt big "offsets of a"
@@ -250,10 +251,10 @@ spoilt twice "a occurs twice"
 spoilt garbage "not a JSON object"
 spoilt empty truncated
 spoilt seven truncated
-wrong 1 "No such file" "a missing checkpoint" on 2 ./stored2 --load nowhere.safetensors
-right "parameters alone" on 2 ./stored2 --quiet --seed 9 --load bad/good_parameters.safetensors --save mixed
-right "the states keep their values" sh -c 'tail -c 20 mixed >a && tail -c 20 9.safetensors >b && cmp a b'
-right "the parameters are those loaded" sh -c 'tail -c 440 mixed | head -c 420 >a && tail -c 440 1.safetensors | head -c 420 >b && cmp a b'
+wrong 1 "No such file" "a missing checkpoint" on 2 ./stored2 --init nowhere.safetensors
+right "parameters alone" on 2 ./stored2 --quiet --seed 9 --init bad/good_parameters.safetensors --save mixed.st
+right "the states keep their values" sh -c 'tail -c 20 mixed.st >a && tail -c 20 9.safetensors >b && cmp a b'
+right "the parameters are those loaded" sh -c 'tail -c 440 mixed.st | head -c 420 >a && tail -c 440 1.safetensors | head -c 420 >b && cmp a b'
 
 section "a network"
 if [ -d "$mnist" ]; then
@@ -267,12 +268,12 @@ if [ -d "$mnist" ]; then
     right "mlp in float on 3 with $cc" on 3 ./mlpf --data "$mnist" --eval
     cp out summary
     right "learns" sh -c "sed -n 's/.*test split.*accuracy //p' summary | awk '{ok = \$1 > 0.8} END {exit !ok}'"
-    right "runs again alike" sh -c "on 3 ./mlpf --quiet --data '$mnist' --steps 50 --save a && on 3 ./mlpf --quiet --data '$mnist' --steps 50 --save b && cmp a b"
+    right "runs again alike" sh -c "on 3 ./mlpf --quiet --data '$mnist' --steps 50 --save a.st && on 3 ./mlpf --quiet --data '$mnist' --steps 50 --save b.st && cmp a.st b.st"
     make mlpx mlp --cc="$cc" -DRANKS=2 -DEXPLODE=5
-    wrong 1 "mlp: step" "a loss that explodes with $cc" on 2 ./mlpx --data "$mnist" --save never
-    [ ! -e never ] && pass || fail "nothing is saved after a fault"
+    wrong 1 "mlp: step" "a loss that explodes with $cc" on 2 ./mlpx --data "$mnist" --save never.st
+    [ ! -e never.st ] && pass || fail "nothing is saved after a fault"
   done
-  right "gradients on a loaded file" sh -c "on 2 ./mlp2 --quiet --data '$mnist' --steps 0 --eval --load 4.$cc.st \
+  right "gradients on a loaded file" sh -c "on 2 ./mlp2 --quiet --data '$mnist' --steps 0 --eval --init 4.$cc.st \
     --log again && tail -n 1 again >a && tail -n 1 4.$cc.log >b && python3 '$here/compare_logs.py' 1e-10 a b"
 else
   echo "no $mnist: not run"
