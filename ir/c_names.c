@@ -21,7 +21,8 @@ static const char *const taken[] = {
     "evaluate", "event", "everybody", "exp", "fabs",
     "floor", "forward", "backward", "gamma", "gridDim", "i", "init", "inputs", "j0", "j1", "jn", "l", "lanes",
     "learning_rate", "linux", "list_stored", "log", "main", "model", "one", "parcc", "place_tensors", "pow", "report",
-    "samples", "scalars", "sin", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx", "unix", "update", "warpSize", "y0", "y1", "yn", "zero",
+    "samples", "scalars", "sin", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx", "unix", "update",
+    "warpSize", "y0", "y1", "yn", "zero",
 };
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -43,7 +44,7 @@ bool c_is_keyword(const char *name) { return among(keywords, sizeof keywords / s
 
 bool c_is_taken(const char *name) { return among(taken, sizeof taken / sizeof *taken, name); }
 
-// Macros are written in capitals, and the libraries' names begin with theirs.
+// Macros are written in capitals (those of one or two letters are ours), and the libraries' names begin with theirs.
 static bool may_be_foreign(const char *name) {
   static const char *const prefixes[] = {"cuda", "cublas", "nccl", "parcc", "__"};
   bool lower = false, upper = false;
@@ -51,7 +52,7 @@ static bool may_be_foreign(const char *name) {
     lower |= *c >= 'a' && *c <= 'z';
     upper |= *c >= 'A' && *c <= 'Z';
   }
-  if (upper && !lower) return true;
+  if (upper && !lower && strlen(name) > 2) return true;
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
     if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return true;
   return false;

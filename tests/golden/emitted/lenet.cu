@@ -220,71 +220,71 @@ __global__ void k_init6(float *__restrict__ velocity, long count) {
 }
 
 // conv1: pack (lenet.dnn:7)
-__global__ void k_pack(float *__restrict__ pack, const float *__restrict__ image, long R_, long S_, long P_, long Q_, long len_size, long len_size2) {
-  GRID2(r, R_, s, S_) {
-    BLOCK2(p, P_, q, Q_) {
+__global__ void k_pack(float *__restrict__ pack, const float *__restrict__ image, long R, long S, long P, long Q, long len_size, long len_size2) {
+  GRID2(r, R, s, S) {
+    BLOCK2(p, P, q, Q) {
       const long size = r + p - 2;
       const long size2 = s + q - 2;
       const float pack_ = size >= 0 && size < len_size && size2 >= 0 && size2 < len_size2 ? image[size * len_size2 + size2] : 0.0f;
-      pack[((r * S_ + s) * P_ + p) * Q_ + q] = pack_;
+      pack[((r * S + s) * P + p) * Q + q] = pack_;
     }
   }
 }
 
 // conv1: channel_bias_relu (lenet.dnn:7)
-__global__ void k_channel_bias_relu(float *__restrict__ conv2d, const float *__restrict__ b, long N_, long C_, long PQ_) {
-  GRID2(n, N_, c, C_) {
-    BLOCK(pq, PQ_) {
-      const float channel_bias_ = conv2d[(n * C_ + c) * PQ_ + pq] + b[c];
+__global__ void k_channel_bias_relu(float *__restrict__ conv2d, const float *__restrict__ b, long N, long C, long PQ) {
+  GRID2(n, N, c, C) {
+    BLOCK(pq, PQ) {
+      const float channel_bias_ = conv2d[(n * C + c) * PQ + pq] + b[c];
       const float relu_ = parcc_maxf(channel_bias_, 0.0f);
-      conv2d[(n * C_ + c) * PQ_ + pq] = relu_;
+      conv2d[(n * C + c) * PQ + pq] = relu_;
     }
   }
 }
 
 // maxpool2d (lenet.dnn:7)
-__global__ void k_maxpool2d(float *__restrict__ maxpool2d, const float *__restrict__ relu, long NC_, long P_, long Q_, long P_2, long Q_2) {
-  GRID3_LANES(nc, NC_, p, P_, q0, lanes, Q_) {
+__global__ void k_maxpool2d(float *__restrict__ maxpool2d, const float *__restrict__ relu, long NC, long P, long Q, long P2, long Q2) {
+  GRID3_LANES(nc, NC, p, P, q0, lanes, Q) {
     float maxpool2d_[LANES];
     LANE(l, lanes) maxpool2d_[l] = -INFINITY;
     for (long r = 0; r < 2; r++)
       for (long s = 0; s < 2; s++)
         LANE(l, lanes) {
           const long q = q0 + l;
-          const float v = relu[(nc * P_2 + (2 * p + r)) * Q_2 + (2 * q + s)];
+          const float v = relu[(nc * P2 + (2 * p + r)) * Q2 + (2 * q + s)];
           maxpool2d_[l] = v > maxpool2d_[l] ? v : maxpool2d_[l];
         }
     LANE(l, lanes) {
       const long q = q0 + l;
-      maxpool2d[(nc * P_ + p) * Q_ + q] = maxpool2d_[l];
+      maxpool2d[(nc * P + p) * Q + q] = maxpool2d_[l];
     }
   }
 }
 
 // conv2: pack (lenet.dnn:8)
-__global__ void k_pack2(float *__restrict__ pack, const float *__restrict__ maxpool2d, long CI_, long R_, long S_, long P_, long Q_, long P_2, long Q_2) {
-  GRID3(ci, CI_, r, R_, s, S_) {
-    BLOCK2(p, P_, q, Q_) {
-      const float pack_ = maxpool2d[(ci * P_2 + (r + p)) * Q_2 + (s + q)];
-      pack[(((ci * R_ + r) * S_ + s) * P_ + p) * Q_ + q] = pack_;
+__global__ void k_pack2(float *__restrict__ pack, const float *__restrict__ maxpool2d, long CI, long R, long S, long P, long Q, long P2, long Q2) {
+  GRID3(ci, CI, r, R, s, S) {
+    BLOCK2(p, P, q, Q) {
+      const float pack_ = maxpool2d[(ci * P2 + (r + p)) * Q2 + (s + q)];
+      pack[(((ci * R + r) * S + s) * P + p) * Q + q] = pack_;
     }
   }
 }
 
 // dense1: dense_relu (lenet.dnn:10)
-__global__ void k_dense_relu(float *__restrict__ y2, const float *__restrict__ b, long N_, long CO_) {
-  GRID(n, N_) {
-    BLOCK(co, CO_) {
-      const float y_ = y2[n * CO_ + co] + b[co];
+__global__ void k_dense_relu(float *__restrict__ y2, const float *__restrict__ b, long N, long CO) {
+  GRID(n, N) {
+    BLOCK(co, CO) {
+      const float y_ = y2[n * CO + co] + b[co];
       const float relu_ = parcc_maxf(y_, 0.0f);
-      y2[n * CO_ + co] = relu_;
+      y2[n * CO + co] = relu_;
     }
   }
 }
 
 // dense3: dense_cross_entropy (lenet.dnn:12)
-__global__ void k_dense_cross_entropy(float *__restrict__ y, float *__restrict__ z, float *__restrict__ total, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_dense_cross_entropy(float *__restrict__ y, float *__restrict__ z, float *__restrict__ total, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N) {
+  GRID_LANES(n0, lanes, N) {
     float top_[LANES];
     LANE(l, lanes) top_[l] = -INFINITY;
     for (long co = 0; co < 10; co++)
@@ -321,11 +321,11 @@ __global__ void k_dense_cross_entropy(float *__restrict__ y, float *__restrict__
 }
 
 // cross_entropy (lenet.dnn:14)
-__global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict__ each, long N_) {
+__global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict__ each, long N) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N_) {
+    BLOCK(n, N) {
       sum_ += each[n];
     }
     sum_ = BLOCK_SUM(sum_);
@@ -334,11 +334,11 @@ __global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict
 }
 
 // cross_entropy (lenet.dnn:14)
-__global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict__ label, long N_) {
+__global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict__ label, long N) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N_) {
+    BLOCK(n, N) {
       sum_ += (label[n] != -1) ? 1.0f : 0.0f;
     }
     sum_ = BLOCK_SUM(sum_);
@@ -355,8 +355,8 @@ __global__ void k_cross_entropy3(float *__restrict__ cross_entropy, const float 
 }
 
 // maxpool2d (lenet.dnn:8)
-__global__ void k_maxpool2d2(int *__restrict__ place, const float *__restrict__ relu, long NC_, long P_, long Q_, long P_2, long Q_2) {
-  GRID3_LANES(nc, NC_, p, P_, q0, lanes, Q_) {
+__global__ void k_maxpool2d2(int *__restrict__ place, const float *__restrict__ relu, long NC, long P, long Q, long P2, long Q2) {
+  GRID3_LANES(nc, NC, p, P, q0, lanes, Q) {
     float place_[LANES];
     LANE(l, lanes) place_[l] = -INFINITY;
     long place_at[LANES];
@@ -365,7 +365,7 @@ __global__ void k_maxpool2d2(int *__restrict__ place, const float *__restrict__ 
       for (long s = 0; s < 2; s++)
         LANE(l, lanes) {
           const long q = q0 + l;
-          const float v = relu[(nc * P_2 + (2 * p + r)) * Q_2 + (2 * q + s)];
+          const float v = relu[(nc * P2 + (2 * p + r)) * Q2 + (2 * q + s)];
           if (v > place_[l]) {
             place_[l] = v;
             place_at[l] = (2 * r + s);
@@ -373,7 +373,7 @@ __global__ void k_maxpool2d2(int *__restrict__ place, const float *__restrict__ 
         }
     LANE(l, lanes) {
       const long q = q0 + l;
-      place[(nc * P_ + p) * Q_ + q] = (int)place_at[l];
+      place[(nc * P + p) * Q + q] = (int)place_at[l];
     }
   }
 }
@@ -397,27 +397,27 @@ __global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restric
 }
 
 // cross_entropy_grad (lenet.dnn:14)
-__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N_, long C_) {
-  GRID(n, N_) {
-    BLOCK(c, C_) {
-      const float grad_ = grad2[n] * expf(z[n * C_ + c]);
-      grad[n * C_ + c] = grad_;
+__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N, long C) {
+  GRID(n, N) {
+    BLOCK(c, C) {
+      const float grad_ = grad2[n] * expf(z[n * C + c]);
+      grad[n * C + c] = grad_;
     }
   }
 }
 
 // cross_entropy_dense_grad (lenet.dnn:14)
-__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad5, const float *__restrict__ grad2, const int *__restrict__ label, const float *__restrict__ grad4, long C_, long N_) {
-  GRID_LANES(c0, lanes, C_) {
+__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad5, const float *__restrict__ grad2, const int *__restrict__ label, const float *__restrict__ grad4, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long c = c0 + l;
         const float grad_2 = grad2[n] * (float)((label[n] == c));
-        const float grad_3 = grad_2 + grad4[n * C_ + c];
+        const float grad_3 = grad_2 + grad4[n * C + c];
         grad_[l] += grad_3;
-        grad3[n * C_ + c] = grad_3;
+        grad3[n * C + c] = grad_3;
       }
     LANE(l, lanes) {
       const long c = c0 + l;
@@ -427,16 +427,16 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
 }
 
 // relu_dense_grad (lenet.dnn:11)
-__global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, long CO_, long N_) {
-  GRID_LANES(co0, lanes, CO_) {
+__global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, long CO, long N) {
+  GRID_LANES(co0, lanes, CO) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long co = co0 + l;
-        const float grad_2 = (grad[n * CO_ + co] > 0.0f) ? grad2[n * CO_ + co] : 0.0f;
+        const float grad_2 = (grad[n * CO + co] > 0.0f) ? grad2[n * CO + co] : 0.0f;
         grad_[l] += grad_2;
-        grad[n * CO_ + co] = grad_2;
+        grad[n * CO + co] = grad_2;
       }
     LANE(l, lanes) {
       const long co = co0 + l;
@@ -446,8 +446,8 @@ __global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ 
 }
 
 // maxpool2d_relu_grad (lenet.dnn:8)
-__global__ void k_maxpool2d_relu_grad(float *__restrict__ grad3, const int *__restrict__ place, const float *__restrict__ grad2, long NC_, long P_, long Q_, long P_2, long Q_2, long P_3, long Q_3) {
-  GRID3_LANES(nc, NC_, p, P_, q0, lanes, Q_) {
+__global__ void k_maxpool2d_relu_grad(float *__restrict__ grad3, const int *__restrict__ place, const float *__restrict__ grad2, long NC, long P, long Q, long P2, long Q2, long P3, long Q3) {
+  GRID3_LANES(nc, NC, p, P, q0, lanes, Q) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long r = 0; r < 2; r++)
@@ -458,23 +458,23 @@ __global__ void k_maxpool2d_relu_grad(float *__restrict__ grad3, const int *__re
           const long q2 = q - s;
           const long p3 = p - r;
           const long q3 = q - s;
-          grad_[l] += ((p2 >= 0 && p2 % 2 == 0 && q2 >= 0 && q2 % 2 == 0 ? place[(nc * P_2 + (p2 / 2)) * Q_2 + (q2 / 2)] : -1) == (2 * r + s)) ? (p3 >= 0 && p3 % 2 == 0 && q3 >= 0 && q3 % 2 == 0 ? grad2[(nc * P_3 + (p3 / 2)) * Q_3 + (q3 / 2)] : 0.0f) : 0.0f;
+          grad_[l] += ((p2 >= 0 && p2 % 2 == 0 && q2 >= 0 && q2 % 2 == 0 ? place[(nc * P2 + (p2 / 2)) * Q2 + (q2 / 2)] : -1) == (2 * r + s)) ? (p3 >= 0 && p3 % 2 == 0 && q3 >= 0 && q3 % 2 == 0 ? grad2[(nc * P3 + (p3 / 2)) * Q3 + (q3 / 2)] : 0.0f) : 0.0f;
         }
     float grad_2[LANES];
     LANE(l, lanes) {
       const long q = q0 + l;
-      grad_2[l] = (grad3[(nc * P_ + p) * Q_ + q] > 0.0f) ? grad_[l] : 0.0f;
-      grad3[(nc * P_ + p) * Q_ + q] = grad_2[l];
+      grad_2[l] = (grad3[(nc * P + p) * Q + q] > 0.0f) ? grad_[l] : 0.0f;
+      grad3[(nc * P + p) * Q + q] = grad_2[l];
     }
   }
 }
 
 // conv2: channel_bias_grad (lenet.dnn:8)
-__global__ void k_channel_bias_grad(float *__restrict__ grad, const float *__restrict__ grad2, long CO_, long N_, long PQ_) {
-  GRID(co, CO_) {
+__global__ void k_channel_bias_grad(float *__restrict__ grad, const float *__restrict__ grad2, long CO, long N, long PQ) {
+  GRID(co, CO) {
     float grad_ = 0.0f;
-    BLOCK2(n, N_, pq, PQ_) {
-      grad_ += grad2[(n * CO_ + co) * PQ_ + pq];
+    BLOCK2(n, N, pq, PQ) {
+      grad_ += grad2[(n * CO + co) * PQ + pq];
     }
     grad_ = BLOCK_SUM(grad_);
     ONCE grad[co] = grad_;
@@ -482,8 +482,8 @@ __global__ void k_channel_bias_grad(float *__restrict__ grad, const float *__res
 }
 
 // conv2: fold (lenet.dnn:8)
-__global__ void k_fold(float *__restrict__ grad, const float *__restrict__ spread, long C_, long P_, long Q_, long P_2, long Q_2) {
-  GRID3_LANES(c, C_, p, P_, q0, lanes, Q_) {
+__global__ void k_fold(float *__restrict__ grad, const float *__restrict__ spread, long C, long P, long Q, long P2, long Q2) {
+  GRID3_LANES(c, C, p, P, q0, lanes, Q) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long r = 0; r < 5; r++)
@@ -492,40 +492,40 @@ __global__ void k_fold(float *__restrict__ grad, const float *__restrict__ sprea
           const long q = q0 + l;
           const long p2 = p - r;
           const long q2 = q - s;
-          grad_[l] += p2 >= 0 && p2 < P_2 && q2 >= 0 && q2 < Q_2 ? spread[(((c * 5 + r) * 5 + s) * P_2 + p2) * Q_2 + q2] : 0.0f;
+          grad_[l] += p2 >= 0 && p2 < P2 && q2 >= 0 && q2 < Q2 ? spread[(((c * 5 + r) * 5 + s) * P2 + p2) * Q2 + q2] : 0.0f;
         }
     LANE(l, lanes) {
       const long q = q0 + l;
-      grad[(c * P_ + p) * Q_ + q] = grad_[l];
+      grad[(c * P + p) * Q + q] = grad_[l];
     }
   }
 }
 
 // conv2: pack (lenet.dnn:8)
-__global__ void k_pack3(float *__restrict__ pack, const float *__restrict__ maxpool2d, long C_, long P_, long Q_, long R_, long S_, long P_2, long Q_2) {
-  GRID2(c, C_, p, P_) {
-    BLOCK3(q, Q_, r, R_, s, S_) {
-      const float pack_ = maxpool2d[(c * P_2 + (p + r)) * Q_2 + (q + s)];
-      pack[(((c * P_ + p) * Q_ + q) * R_ + r) * S_ + s] = pack_;
+__global__ void k_pack3(float *__restrict__ pack, const float *__restrict__ maxpool2d, long C, long P, long Q, long R, long S, long P2, long Q2) {
+  GRID2(c, C, p, P) {
+    BLOCK3(q, Q, r, R, s, S) {
+      const float pack_ = maxpool2d[(c * P2 + (p + r)) * Q2 + (q + s)];
+      pack[(((c * P + p) * Q + q) * R + r) * S + s] = pack_;
     }
   }
 }
 
 // conv1: pack (lenet.dnn:7)
-__global__ void k_pack4(float *__restrict__ pack, const float *__restrict__ image, long P_, long Q_, long R_, long S_, long len_size, long len_size2) {
-  GRID(p, P_) {
-    BLOCK3(q, Q_, r, R_, s, S_) {
+__global__ void k_pack4(float *__restrict__ pack, const float *__restrict__ image, long P, long Q, long R, long S, long len_size, long len_size2) {
+  GRID(p, P) {
+    BLOCK3(q, Q, r, R, s, S) {
       const long size = p + r - 2;
       const long size2 = q + s - 2;
       const float pack_ = size >= 0 && size < len_size && size2 >= 0 && size2 < len_size2 ? image[size * len_size2 + size2] : 0.0f;
-      pack[((p * Q_ + q) * R_ + r) * S_ + s] = pack_;
+      pack[((p * Q + q) * R + r) * S + s] = pack_;
     }
   }
 }
 
 // accuracy (lenet.dnn:15)
-__global__ void k_accuracy(int *__restrict__ best, const float *__restrict__ y, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_accuracy(int *__restrict__ best, const float *__restrict__ y, long N) {
+  GRID_LANES(n0, lanes, N) {
     float best_[LANES];
     LANE(l, lanes) best_[l] = -INFINITY;
     long best_at[LANES];
@@ -547,11 +547,11 @@ __global__ void k_accuracy(int *__restrict__ best, const float *__restrict__ y, 
 }
 
 // accuracy (lenet.dnn:15)
-__global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ label, const int *__restrict__ best, long N_) {
+__global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ label, const int *__restrict__ best, long N) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N_) {
+    BLOCK(n, N) {
       sum_ += ((label[n] != -1) && (best[n] == label[n])) ? 1.0f : 0.0f;
     }
     sum_ = BLOCK_SUM(sum_);
@@ -560,11 +560,11 @@ __global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ lab
 }
 
 // conv1: gradient_norm (lenet.dnn:21)
-__global__ void k_gradient_norm(float *__restrict__ square, const float *__restrict__ whole, long CO_) {
+__global__ void k_gradient_norm(float *__restrict__ square, const float *__restrict__ whole, long CO) {
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(co, CO_) {
+    BLOCK(co, CO) {
       square_ += whole[co] * whole[co];
     }
     square_ = BLOCK_SUM(square_);
@@ -573,11 +573,11 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
 }
 
 // dense1: gradient_norm (lenet.dnn:21)
-__global__ void k_gradient_norm2(float *__restrict__ rows, const float *__restrict__ whole, long CO_, long CI_) {
-  GRID(co, CO_) {
+__global__ void k_gradient_norm2(float *__restrict__ rows, const float *__restrict__ whole, long CO, long CI) {
+  GRID(co, CO) {
     float rows_ = 0.0f;
-    BLOCK(ci, CI_) {
-      rows_ += whole[co * CI_ + ci] * whole[co * CI_ + ci];
+    BLOCK(ci, CI) {
+      rows_ += whole[co * CI + ci] * whole[co * CI + ci];
     }
     rows_ = BLOCK_SUM(rows_);
     ONCE rows[co] = rows_;
@@ -634,8 +634,8 @@ __global__ void k_sgd4(float *__restrict__ v, float *__restrict__ b, const float
 }
 
 // dense3: dense_cross_entropy (lenet.dnn:12)
-__global__ void k_dense_cross_entropy2(float *__restrict__ y, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_dense_cross_entropy2(float *__restrict__ y, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N) {
+  GRID_LANES(n0, lanes, N) {
     float top_[LANES];
     LANE(l, lanes) top_[l] = -INFINITY;
     for (long co = 0; co < 10; co++)

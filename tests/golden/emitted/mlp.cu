@@ -142,19 +142,19 @@ __global__ void k_init3(float *__restrict__ velocity, long count) {
 }
 
 // dense1: dense_relu (mlp.dnn:9)
-__global__ void k_dense_relu(float *__restrict__ y2, const float *__restrict__ b, long N_, long CO_) {
-  GRID(n, N_) {
-    BLOCK(co, CO_) {
-      const float y_ = y2[n * CO_ + co] + b[co];
+__global__ void k_dense_relu(float *__restrict__ y2, const float *__restrict__ b, long N, long CO) {
+  GRID(n, N) {
+    BLOCK(co, CO) {
+      const float y_ = y2[n * CO + co] + b[co];
       const float relu_ = parcc_maxf(y_, 0.0f);
-      y2[n * CO_ + co] = relu_;
+      y2[n * CO + co] = relu_;
     }
   }
 }
 
 // dense3: dense_cross_entropy (mlp.dnn:11)
-__global__ void k_dense_cross_entropy(float *__restrict__ y, float *__restrict__ z, float *__restrict__ total, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_dense_cross_entropy(float *__restrict__ y, float *__restrict__ z, float *__restrict__ total, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N) {
+  GRID_LANES(n0, lanes, N) {
     float top_[LANES];
     LANE(l, lanes) top_[l] = -INFINITY;
     for (long co = 0; co < 10; co++)
@@ -191,11 +191,11 @@ __global__ void k_dense_cross_entropy(float *__restrict__ y, float *__restrict__
 }
 
 // cross_entropy (mlp.dnn:13)
-__global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict__ each, long N_) {
+__global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict__ each, long N) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N_) {
+    BLOCK(n, N) {
       sum_ += each[n];
     }
     sum_ = BLOCK_SUM(sum_);
@@ -204,11 +204,11 @@ __global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict
 }
 
 // cross_entropy (mlp.dnn:13)
-__global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict__ label, long N_) {
+__global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict__ label, long N) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N_) {
+    BLOCK(n, N) {
       sum_ += (label[n] != -1) ? 1.0f : 0.0f;
     }
     sum_ = BLOCK_SUM(sum_);
@@ -243,27 +243,27 @@ __global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restric
 }
 
 // cross_entropy_grad (mlp.dnn:13)
-__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N_, long C_) {
-  GRID(n, N_) {
-    BLOCK(c, C_) {
-      const float grad_ = grad2[n] * expf(z[n * C_ + c]);
-      grad[n * C_ + c] = grad_;
+__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N, long C) {
+  GRID(n, N) {
+    BLOCK(c, C) {
+      const float grad_ = grad2[n] * expf(z[n * C + c]);
+      grad[n * C + c] = grad_;
     }
   }
 }
 
 // cross_entropy_dense_grad (mlp.dnn:13)
-__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad5, const float *__restrict__ grad2, const int *__restrict__ label, const float *__restrict__ grad4, long C_, long N_) {
-  GRID_LANES(c0, lanes, C_) {
+__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad5, const float *__restrict__ grad2, const int *__restrict__ label, const float *__restrict__ grad4, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long c = c0 + l;
         const float grad_2 = grad2[n] * (float)((label[n] == c));
-        const float grad_3 = grad_2 + grad4[n * C_ + c];
+        const float grad_3 = grad_2 + grad4[n * C + c];
         grad_[l] += grad_3;
-        grad3[n * C_ + c] = grad_3;
+        grad3[n * C + c] = grad_3;
       }
     LANE(l, lanes) {
       const long c = c0 + l;
@@ -273,16 +273,16 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
 }
 
 // relu_dense_grad (mlp.dnn:9)
-__global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, long CO_, long N_) {
-  GRID_LANES(co0, lanes, CO_) {
+__global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, long CO, long N) {
+  GRID_LANES(co0, lanes, CO) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long co = co0 + l;
-        const float grad_2 = (grad[n * CO_ + co] > 0.0f) ? grad2[n * CO_ + co] : 0.0f;
+        const float grad_2 = (grad[n * CO + co] > 0.0f) ? grad2[n * CO + co] : 0.0f;
         grad_[l] += grad_2;
-        grad[n * CO_ + co] = grad_2;
+        grad[n * CO + co] = grad_2;
       }
     LANE(l, lanes) {
       const long co = co0 + l;
@@ -292,8 +292,8 @@ __global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ 
 }
 
 // accuracy (mlp.dnn:14)
-__global__ void k_accuracy(int *__restrict__ best, const float *__restrict__ y, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_accuracy(int *__restrict__ best, const float *__restrict__ y, long N) {
+  GRID_LANES(n0, lanes, N) {
     float best_[LANES];
     LANE(l, lanes) best_[l] = -INFINITY;
     long best_at[LANES];
@@ -315,11 +315,11 @@ __global__ void k_accuracy(int *__restrict__ best, const float *__restrict__ y, 
 }
 
 // accuracy (mlp.dnn:14)
-__global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ label, const int *__restrict__ best, long N_) {
+__global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ label, const int *__restrict__ best, long N) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N_) {
+    BLOCK(n, N) {
       sum_ += ((label[n] != -1) && (best[n] == label[n])) ? 1.0f : 0.0f;
     }
     sum_ = BLOCK_SUM(sum_);
@@ -328,11 +328,11 @@ __global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ lab
 }
 
 // dense1: gradient_norm (mlp.dnn:20)
-__global__ void k_gradient_norm(float *__restrict__ rows, const float *__restrict__ whole, long CO_, long CI_) {
-  GRID(co, CO_) {
+__global__ void k_gradient_norm(float *__restrict__ rows, const float *__restrict__ whole, long CO, long CI) {
+  GRID(co, CO) {
     float rows_ = 0.0f;
-    BLOCK(ci, CI_) {
-      rows_ += whole[co * CI_ + ci] * whole[co * CI_ + ci];
+    BLOCK(ci, CI) {
+      rows_ += whole[co * CI + ci] * whole[co * CI + ci];
     }
     rows_ = BLOCK_SUM(rows_);
     ONCE rows[co] = rows_;
@@ -340,11 +340,11 @@ __global__ void k_gradient_norm(float *__restrict__ rows, const float *__restric
 }
 
 // dense1: gradient_norm (mlp.dnn:20)
-__global__ void k_gradient_norm2(float *__restrict__ square, const float *__restrict__ whole, long CO_) {
+__global__ void k_gradient_norm2(float *__restrict__ square, const float *__restrict__ whole, long CO) {
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(co, CO_) {
+    BLOCK(co, CO) {
       square_ += whole[co] * whole[co];
     }
     square_ = BLOCK_SUM(square_);
@@ -353,11 +353,11 @@ __global__ void k_gradient_norm2(float *__restrict__ square, const float *__rest
 }
 
 // dense1: gradient_norm (mlp.dnn:20)
-__global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float *__restrict__ rows, const float *__restrict__ square2, const float *__restrict__ square3, const float *__restrict__ square4, const float *__restrict__ square5, const float *__restrict__ square6, long CO_) {
+__global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float *__restrict__ rows, const float *__restrict__ square2, const float *__restrict__ square3, const float *__restrict__ square4, const float *__restrict__ square5, const float *__restrict__ square6, long CO) {
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(co, CO_) {
+    BLOCK(co, CO) {
       square_ += rows[co];
     }
     square_ = BLOCK_SUM(square_);
@@ -377,8 +377,8 @@ __global__ void k_sgd(float *__restrict__ v, float *__restrict__ u, const float 
 }
 
 // dense3: dense_cross_entropy (mlp.dnn:11)
-__global__ void k_dense_cross_entropy2(float *__restrict__ y, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_dense_cross_entropy2(float *__restrict__ y, float *__restrict__ each, const float *__restrict__ y2, const float *__restrict__ b, const int *__restrict__ label, long N) {
+  GRID_LANES(n0, lanes, N) {
     float top_[LANES];
     LANE(l, lanes) top_[l] = -INFINITY;
     for (long co = 0; co < 10; co++)

@@ -175,16 +175,16 @@ __global__ void k_init3(double *__restrict__ beta, long count) {
 }
 
 // dense1: dense_batchnorm (norms.dnn:5)
-__global__ void k_dense_batchnorm(double *__restrict__ y, double *__restrict__ sum, const double *__restrict__ y2, const double *__restrict__ b, long CO_, long N_) {
-  GRID_LANES(co0, lanes, CO_) {
+__global__ void k_dense_batchnorm(double *__restrict__ y, double *__restrict__ sum, const double *__restrict__ y2, const double *__restrict__ b, long CO, long N) {
+  GRID_LANES(co0, lanes, CO) {
     double sum_[LANES];
     LANE(l, lanes) sum_[l] = 0.0;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long co = co0 + l;
-        const double y_ = y2[n * CO_ + co] + b[co];
+        const double y_ = y2[n * CO + co] + b[co];
         sum_[l] += y_;
-        y[n * CO_ + co] = y_;
+        y[n * CO + co] = y_;
       }
     LANE(l, lanes) {
       const long co = co0 + l;
@@ -194,8 +194,8 @@ __global__ void k_dense_batchnorm(double *__restrict__ y, double *__restrict__ s
 }
 
 // batchnorm1: batchnorm (norms.dnn:5)
-__global__ void k_batchnorm(double *__restrict__ mean, double *__restrict__ next, double *__restrict__ square, const double *__restrict__ whole, const double *__restrict__ y, long C_, long N_) {
-  GRID_LANES(c0, lanes, C_) {
+__global__ void k_batchnorm(double *__restrict__ mean, double *__restrict__ next, double *__restrict__ square, const double *__restrict__ whole, const double *__restrict__ y, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
     double mean_[LANES];
     double next_[LANES];
     LANE(l, lanes) {
@@ -207,10 +207,10 @@ __global__ void k_batchnorm(double *__restrict__ mean, double *__restrict__ next
     }
     double square_[LANES];
     LANE(l, lanes) square_[l] = 0.0;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long c = c0 + l;
-        square_[l] += (y[n * C_ + c] - mean_[l]) * (y[n * C_ + c] - mean_[l]);
+        square_[l] += (y[n * C + c] - mean_[l]) * (y[n * C + c] - mean_[l]);
       }
     LANE(l, lanes) {
       const long c = c0 + l;
@@ -232,19 +232,19 @@ __global__ void k_batchnorm2(double *__restrict__ var, double *__restrict__ next
 }
 
 // batchnorm1: batchnorm_relu (norms.dnn:5)
-__global__ void k_batchnorm_relu(double *__restrict__ relu, const double *__restrict__ y2, const double *__restrict__ mean, const double *__restrict__ scale, const double *__restrict__ beta, long N_, long C_) {
-  GRID(n, N_) {
-    BLOCK(c, C_) {
-      const double y_ = ((y2[n * C_ + c] - mean[c]) * scale[c]) + beta[c];
+__global__ void k_batchnorm_relu(double *__restrict__ relu, const double *__restrict__ y2, const double *__restrict__ mean, const double *__restrict__ scale, const double *__restrict__ beta, long N, long C) {
+  GRID(n, N) {
+    BLOCK(c, C) {
+      const double y_ = ((y2[n * C + c] - mean[c]) * scale[c]) + beta[c];
       const double relu_ = parcc_max(y_, 0.0);
-      relu[n * C_ + c] = relu_;
+      relu[n * C + c] = relu_;
     }
   }
 }
 
 // dense2: dense_layernorm_softmax (norms.dnn:6)
-__global__ void k_dense_layernorm_softmax(double *__restrict__ y, double *__restrict__ mean, double *__restrict__ var, double *__restrict__ e, double *__restrict__ total, double *__restrict__ softmax, double *__restrict__ square, const double *__restrict__ y2, const double *__restrict__ b, const double *__restrict__ gamma_, const double *__restrict__ beta, const double *__restrict__ target, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_dense_layernorm_softmax(double *__restrict__ y, double *__restrict__ mean, double *__restrict__ var, double *__restrict__ e, double *__restrict__ total, double *__restrict__ softmax, double *__restrict__ square, const double *__restrict__ y2, const double *__restrict__ b, const double *__restrict__ gamma_, const double *__restrict__ beta, const double *__restrict__ target, long N) {
+  GRID_LANES(n0, lanes, N) {
     double sum_[LANES];
     LANE(l, lanes) sum_[l] = 0.0;
     for (long co = 0; co < 12; co++)
@@ -308,11 +308,11 @@ __global__ void k_dense_layernorm_softmax(double *__restrict__ y, double *__rest
 }
 
 // mean (norms.dnn:8)
-__global__ void k_mean(double *__restrict__ sum, const double *__restrict__ square, long NC_) {
+__global__ void k_mean(double *__restrict__ sum, const double *__restrict__ square, long NC) {
   GRID(row, 1) {
     (void)row;
     double sum_ = 0.0;
-    BLOCK(nc, NC_) {
+    BLOCK(nc, NC) {
       sum_ += square[nc];
     }
     sum_ = BLOCK_SUM(sum_);
@@ -329,8 +329,8 @@ __global__ void k_mean2(double *__restrict__ mean, const double *__restrict__ wh
 }
 
 // mse_softmax_layernorm_grad (norms.dnn:8)
-__global__ void k_mse_softmax_layernorm_grad(double *__restrict__ grad5, double *__restrict__ grad6, double *__restrict__ grad9, double *__restrict__ grad12, const double *__restrict__ softmax, const double *__restrict__ target, const double *__restrict__ total, const double *__restrict__ e, const double *__restrict__ gamma_, const double *__restrict__ var, const double *__restrict__ y, const double *__restrict__ mean, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_mse_softmax_layernorm_grad(double *__restrict__ grad5, double *__restrict__ grad6, double *__restrict__ grad9, double *__restrict__ grad12, const double *__restrict__ softmax, const double *__restrict__ target, const double *__restrict__ total, const double *__restrict__ e, const double *__restrict__ gamma_, const double *__restrict__ var, const double *__restrict__ y, const double *__restrict__ mean, long N) {
+  GRID_LANES(n0, lanes, N) {
     double grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0;
     for (long c = 0; c < 12; c++)
@@ -381,23 +381,23 @@ __global__ void k_mse_softmax_layernorm_grad(double *__restrict__ grad5, double 
 }
 
 // layernorm1: layernorm_dense_grad (norms.dnn:6)
-__global__ void k_layernorm_dense_grad(double *__restrict__ grad, double *__restrict__ grad3, double *__restrict__ grad6, double *__restrict__ grad9, const double *__restrict__ grad2, const double *__restrict__ y, const double *__restrict__ mean, const double *__restrict__ var, const double *__restrict__ grad5, const double *__restrict__ grad7, const double *__restrict__ grad8, long C_, long N_) {
-  GRID_LANES(c0, lanes, C_) {
+__global__ void k_layernorm_dense_grad(double *__restrict__ grad, double *__restrict__ grad3, double *__restrict__ grad6, double *__restrict__ grad9, const double *__restrict__ grad2, const double *__restrict__ y, const double *__restrict__ mean, const double *__restrict__ var, const double *__restrict__ grad5, const double *__restrict__ grad7, const double *__restrict__ grad8, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
     double grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0;
     double grad_2[LANES];
     LANE(l, lanes) grad_2[l] = 0.0;
     double grad_3[LANES];
     LANE(l, lanes) grad_3[l] = 0.0;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long c = c0 + l;
-        grad_[l] += grad2[n * C_ + c] * ((y[n * C_ + c] - mean[n]) / sqrt((var[n] + 1e-05)));
-        grad_2[l] += grad2[n * C_ + c];
-        const double grad_4 = (grad5[n] * (y[n * C_ + c] - mean[n])) + (grad5[n] * (y[n * C_ + c] - mean[n]));
-        const double grad_5 = (grad7[n * C_ + c] + grad_4) + grad8[n];
+        grad_[l] += grad2[n * C + c] * ((y[n * C + c] - mean[n]) / sqrt((var[n] + 1e-05)));
+        grad_2[l] += grad2[n * C + c];
+        const double grad_4 = (grad5[n] * (y[n * C + c] - mean[n])) + (grad5[n] * (y[n * C + c] - mean[n]));
+        const double grad_5 = (grad7[n * C + c] + grad_4) + grad8[n];
         grad_3[l] += grad_5;
-        grad6[n * C_ + c] = grad_5;
+        grad6[n * C + c] = grad_5;
       }
     LANE(l, lanes) {
       const long c = c0 + l;
@@ -415,23 +415,23 @@ __global__ void k_layernorm_dense_grad(double *__restrict__ grad, double *__rest
 }
 
 // relu_batchnorm_grad (norms.dnn:5)
-__global__ void k_relu_batchnorm_grad(double *__restrict__ grad3, double *__restrict__ grad4, double *__restrict__ grad5, double *__restrict__ grad6, const double *__restrict__ relu, const double *__restrict__ grad2, const double *__restrict__ scale, const double *__restrict__ y, const double *__restrict__ mean, long C_, long N_) {
-  GRID_LANES(c0, lanes, C_) {
+__global__ void k_relu_batchnorm_grad(double *__restrict__ grad3, double *__restrict__ grad4, double *__restrict__ grad5, double *__restrict__ grad6, const double *__restrict__ relu, const double *__restrict__ grad2, const double *__restrict__ scale, const double *__restrict__ y, const double *__restrict__ mean, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
     double grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0;
     double grad_2[LANES];
     LANE(l, lanes) grad_2[l] = 0.0;
     double grad_3[LANES];
     LANE(l, lanes) grad_3[l] = 0.0;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long c = c0 + l;
-        const double grad_4 = (relu[n * C_ + c] > 0.0) ? grad2[n * C_ + c] : 0.0;
+        const double grad_4 = (relu[n * C + c] > 0.0) ? grad2[n * C + c] : 0.0;
         const double grad_5 = grad_4 * scale[c];
         grad_[l] += -(grad_4 * scale[c]);
-        grad_2[l] += grad_4 * (y[n * C_ + c] - mean[c]);
+        grad_2[l] += grad_4 * (y[n * C + c] - mean[c]);
         grad_3[l] += grad_4;
-        grad3[n * C_ + c] = grad_5;
+        grad3[n * C + c] = grad_5;
       }
     LANE(l, lanes) {
       const long c = c0 + l;
@@ -460,16 +460,16 @@ __global__ void k_batchnorm_grad(double *__restrict__ grad, double *__restrict__
 }
 
 // batchnorm1: batchnorm_grad (norms.dnn:5)
-__global__ void k_batchnorm_grad2(double *__restrict__ grad, double *__restrict__ grad3, const double *__restrict__ grad2, const double *__restrict__ y, const double *__restrict__ mean, long CO_, long N_) {
-  GRID_LANES(co0, lanes, CO_) {
+__global__ void k_batchnorm_grad2(double *__restrict__ grad, double *__restrict__ grad3, const double *__restrict__ grad2, const double *__restrict__ y, const double *__restrict__ mean, long CO, long N) {
+  GRID_LANES(co0, lanes, CO) {
     double grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long co = co0 + l;
-        const double grad_2 = (grad2[co] * (y[n * CO_ + co] - mean[co])) + (grad2[co] * (y[n * CO_ + co] - mean[co]));
-        grad_[l] += (-(grad2[co] * (y[n * CO_ + co] - mean[co]))) - (grad2[co] * (y[n * CO_ + co] - mean[co]));
-        grad[n * CO_ + co] = grad_2;
+        const double grad_2 = (grad2[co] * (y[n * CO + co] - mean[co])) + (grad2[co] * (y[n * CO + co] - mean[co]));
+        grad_[l] += (-(grad2[co] * (y[n * CO + co] - mean[co]))) - (grad2[co] * (y[n * CO + co] - mean[co]));
+        grad[n * CO + co] = grad_2;
       }
     LANE(l, lanes) {
       const long co = co0 + l;
@@ -488,16 +488,16 @@ __global__ void k_batchnorm_grad3(double *__restrict__ grad2, const double *__re
 }
 
 // dense1: dense_grad (norms.dnn:5)
-__global__ void k_dense_grad(double *__restrict__ grad, double *__restrict__ grad5, const double *__restrict__ grad2, const double *__restrict__ grad3, const double *__restrict__ grad4, long CO_, long N_) {
-  GRID_LANES(co0, lanes, CO_) {
+__global__ void k_dense_grad(double *__restrict__ grad, double *__restrict__ grad5, const double *__restrict__ grad2, const double *__restrict__ grad3, const double *__restrict__ grad4, long CO, long N) {
+  GRID_LANES(co0, lanes, CO) {
     double grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long co = co0 + l;
-        const double grad_2 = (grad2[n * CO_ + co] + grad3[n * CO_ + co]) + grad4[co];
+        const double grad_2 = (grad2[n * CO + co] + grad3[n * CO + co]) + grad4[co];
         grad_[l] += grad_2;
-        grad[n * CO_ + co] = grad_2;
+        grad[n * CO + co] = grad_2;
       }
     LANE(l, lanes) {
       const long co = co0 + l;
@@ -507,11 +507,11 @@ __global__ void k_dense_grad(double *__restrict__ grad, double *__restrict__ gra
 }
 
 // dense1: gradient_norm (norms.dnn:10)
-__global__ void k_gradient_norm(double *__restrict__ square, const double *__restrict__ whole, long CO_) {
+__global__ void k_gradient_norm(double *__restrict__ square, const double *__restrict__ whole, long CO) {
   GRID(row, 1) {
     (void)row;
     double square_ = 0.0;
-    BLOCK(co, CO_) {
+    BLOCK(co, CO) {
       square_ += whole[co] * whole[co];
     }
     square_ = BLOCK_SUM(square_);
@@ -520,7 +520,7 @@ __global__ void k_gradient_norm(double *__restrict__ square, const double *__res
 }
 
 // dense1: gradient_norm_clip_adamw (norms.dnn:10)
-__global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, double *__restrict__ m2, double *__restrict__ v2, double *__restrict__ u2, double *__restrict__ m3, double *__restrict__ v3, double *__restrict__ u3, double *__restrict__ m4, double *__restrict__ v4, double *__restrict__ u4, double *__restrict__ m5, double *__restrict__ v5, double *__restrict__ u5, double *__restrict__ m6, double *__restrict__ v6, double *__restrict__ u6, double *__restrict__ m7, double *__restrict__ v7, double *__restrict__ u7, double *__restrict__ m8, double *__restrict__ v8, double *__restrict__ u8, const double *__restrict__ whole, const double *__restrict__ square2, const double *__restrict__ square3, const double *__restrict__ square4, const double *__restrict__ square5, const double *__restrict__ square6, const double *__restrict__ square7, const double *__restrict__ square8, const double *__restrict__ whole2, const double *__restrict__ grad, const double *__restrict__ whole3, const double *__restrict__ whole4, const double *__restrict__ whole5, const double *__restrict__ whole6, const double *__restrict__ whole7, long len_coci, long len_coci2, long CO_, long C_, long C2_, long len_co2, long C3_, long C4_, double lr, double step) {
+__global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, double *__restrict__ m2, double *__restrict__ v2, double *__restrict__ u2, double *__restrict__ m3, double *__restrict__ v3, double *__restrict__ u3, double *__restrict__ m4, double *__restrict__ v4, double *__restrict__ u4, double *__restrict__ m5, double *__restrict__ v5, double *__restrict__ u5, double *__restrict__ m6, double *__restrict__ v6, double *__restrict__ u6, double *__restrict__ m7, double *__restrict__ v7, double *__restrict__ u7, double *__restrict__ m8, double *__restrict__ v8, double *__restrict__ u8, const double *__restrict__ whole, const double *__restrict__ square2, const double *__restrict__ square3, const double *__restrict__ square4, const double *__restrict__ square5, const double *__restrict__ square6, const double *__restrict__ square7, const double *__restrict__ square8, const double *__restrict__ whole2, const double *__restrict__ grad, const double *__restrict__ whole3, const double *__restrict__ whole4, const double *__restrict__ whole5, const double *__restrict__ whole6, const double *__restrict__ whole7, long len_coci, long len_coci2, long CO, long C, long C2, long len_co2, long C3, long C4, double lr, double step) {
   GRID(row, 1) {
     (void)row;
     double square_ = 0.0;
@@ -540,7 +540,7 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
       v[coci] = v_;
       u[coci] = u_;
     }
-    BLOCK(co, CO_) {
+    BLOCK(co, CO) {
       const double clipped_2 = whole2[co] * gradient_scale_;
       const double m_2 = (0.9 * m2[co]) + (0.09999999999999998 * clipped_2);
       const double v_2 = (0.999 * v2[co]) + ((0.0010000000000000009 * clipped_2) * clipped_2);
@@ -549,7 +549,7 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
       v2[co] = v_2;
       u2[co] = u_2;
     }
-    BLOCK(c, C_) {
+    BLOCK(c, C) {
       const double clipped_3 = grad[c] * gradient_scale_;
       const double m_3 = (0.9 * m3[c]) + (0.09999999999999998 * clipped_3);
       const double v_3 = (0.999 * v3[c]) + ((0.0010000000000000009 * clipped_3) * clipped_3);
@@ -558,7 +558,7 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
       v3[c] = v_3;
       u3[c] = u_3;
     }
-    BLOCK(c2, C2_) {
+    BLOCK(c2, C2) {
       const double clipped_4 = whole3[c2] * gradient_scale_;
       const double m_4 = (0.9 * m4[c2]) + (0.09999999999999998 * clipped_4);
       const double v_4 = (0.999 * v4[c2]) + ((0.0010000000000000009 * clipped_4) * clipped_4);
@@ -585,7 +585,7 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
       v6[co2] = v_6;
       u6[co2] = u_6;
     }
-    BLOCK(c3, C3_) {
+    BLOCK(c3, C3) {
       const double clipped_7 = whole6[c3] * gradient_scale_;
       const double m_7 = (0.9 * m7[c3]) + (0.09999999999999998 * clipped_7);
       const double v_7 = (0.999 * v7[c3]) + ((0.0010000000000000009 * clipped_7) * clipped_7);
@@ -594,7 +594,7 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
       v7[c3] = v_7;
       u7[c3] = u_7;
     }
-    BLOCK(c4, C4_) {
+    BLOCK(c4, C4) {
       const double clipped_8 = whole7[c4] * gradient_scale_;
       const double m_8 = (0.9 * m8[c4]) + (0.09999999999999998 * clipped_8);
       const double v_8 = (0.999 * v8[c4]) + ((0.0010000000000000009 * clipped_8) * clipped_8);
@@ -615,20 +615,20 @@ __global__ void k_batchnorm3(double *__restrict__ scale, const double *__restric
 }
 
 // dense1: dense_batchnorm_relu (norms.dnn:5)
-__global__ void k_dense_batchnorm_relu(double *__restrict__ relu, const double *__restrict__ y2, const double *__restrict__ b, const double *__restrict__ running_mean, const double *__restrict__ scale, const double *__restrict__ beta, long N_, long CO_) {
-  GRID(n, N_) {
-    BLOCK(co, CO_) {
-      const double y_ = y2[n * CO_ + co] + b[co];
+__global__ void k_dense_batchnorm_relu(double *__restrict__ relu, const double *__restrict__ y2, const double *__restrict__ b, const double *__restrict__ running_mean, const double *__restrict__ scale, const double *__restrict__ beta, long N, long CO) {
+  GRID(n, N) {
+    BLOCK(co, CO) {
+      const double y_ = y2[n * CO + co] + b[co];
       const double y_2 = ((y_ - running_mean[co]) * scale[co]) + beta[co];
       const double relu_ = parcc_max(y_2, 0.0);
-      relu[n * CO_ + co] = relu_;
+      relu[n * CO + co] = relu_;
     }
   }
 }
 
 // dense2: dense_layernorm_softmax (norms.dnn:6)
-__global__ void k_dense_layernorm_softmax2(double *__restrict__ square, const double *__restrict__ y2, const double *__restrict__ b, const double *__restrict__ gamma_, const double *__restrict__ beta, const double *__restrict__ target, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_dense_layernorm_softmax2(double *__restrict__ square, const double *__restrict__ y2, const double *__restrict__ b, const double *__restrict__ gamma_, const double *__restrict__ beta, const double *__restrict__ target, long N) {
+  GRID_LANES(n0, lanes, N) {
     double sum_[LANES];
     LANE(l, lanes) sum_[l] = 0.0;
     for (long co = 0; co < 12; co++)
@@ -687,12 +687,12 @@ __global__ void k_dense_layernorm_softmax2(double *__restrict__ square, const do
 }
 
 // mean (norms.dnn:8)
-__global__ void k_mean3(double *__restrict__ sum, double *__restrict__ sum2, const double *__restrict__ square, long NC_) {
+__global__ void k_mean3(double *__restrict__ sum, double *__restrict__ sum2, const double *__restrict__ square, long NC) {
   GRID(row, 1) {
     (void)row;
     double sum_ = 0.0;
     double sum_2 = 0.0;
-    BLOCK(nc, NC_) {
+    BLOCK(nc, NC) {
       sum_ += square[nc];
       sum_2 += 1.0;
     }

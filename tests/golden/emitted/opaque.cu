@@ -225,8 +225,8 @@ __global__ void k_init6(float *__restrict__ w, long count, unsigned long long se
 }
 
 // dense1: dense_tanh (opaque.dnn:14)
-__global__ void k_dense_tanh(float *__restrict__ tanh_, const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ b, long len_batch, long CO_) {
-  GRID2_LANES(batch, len_batch, co0, lanes, CO_) {
+__global__ void k_dense_tanh(float *__restrict__ tanh_, const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ b, long len_batch, long CO) {
+  GRID2_LANES(batch, len_batch, co0, lanes, CO) {
     float y_[LANES];
     LANE(l, lanes) y_[l] = 0.0f;
     for (long ci = 0; ci < 5; ci++)
@@ -240,7 +240,7 @@ __global__ void k_dense_tanh(float *__restrict__ tanh_, const float *__restrict_
       const long co = co0 + l;
       y_2[l] = y_[l] + b[co];
       tanh_2[l] = tanhf(y_2[l]);
-      tanh_[batch * CO_ + co] = tanh_2[l];
+      tanh_[batch * CO + co] = tanh_2[l];
     }
   }
 }
@@ -262,44 +262,44 @@ __global__ void k_stop2(float *__restrict__ stop, const float *__restrict__ heat
 }
 
 // embedding (opaque.dnn:18)
-__global__ void k_embedding(float *__restrict__ embedding, const int *__restrict__ place, const float *__restrict__ table, long NC_, long D_) {
-  GRID2_LANES(nc, NC_, d0, lanes, D_) {
+__global__ void k_embedding(float *__restrict__ embedding, const int *__restrict__ place, const float *__restrict__ table, long NC, long D) {
+  GRID2_LANES(nc, NC, d0, lanes, D) {
     float embedding_[LANES];
     LANE(l, lanes) embedding_[l] = 0.0f;
     for (long v = 0; v < 6; v++)
       LANE(l, lanes) {
         const long d = d0 + l;
-        embedding_[l] += (float)((place[nc] == v)) * table[v * D_ + d];
+        embedding_[l] += (float)((place[nc] == v)) * table[v * D + d];
       }
     LANE(l, lanes) {
       const long d = d0 + l;
-      embedding[nc * D_ + d] = embedding_[l];
+      embedding[nc * D + d] = embedding_[l];
     }
   }
 }
 
 // mean_over (opaque.dnn:18)
-__global__ void k_mean_over(float *__restrict__ mean_over, const float *__restrict__ embedding, long N_, long D_) {
-  GRID2_LANES(n, N_, d0, lanes, D_) {
+__global__ void k_mean_over(float *__restrict__ mean_over, const float *__restrict__ embedding, long N, long D) {
+  GRID2_LANES(n, N, d0, lanes, D) {
     float sum_[LANES];
     LANE(l, lanes) sum_[l] = 0.0f;
     for (long c = 0; c < 6; c++)
       LANE(l, lanes) {
         const long d = d0 + l;
-        sum_[l] += embedding[(n * 6 + c) * D_ + d];
+        sum_[l] += embedding[(n * 6 + c) * D + d];
       }
     float mean_over_[LANES];
     LANE(l, lanes) {
       const long d = d0 + l;
       mean_over_[l] = sum_[l] / 6.0f;
-      mean_over[n * D_ + d] = mean_over_[l];
+      mean_over[n * D + d] = mean_over_[l];
     }
   }
 }
 
 // dense3: dense (opaque.dnn:18)
-__global__ void k_dense(float *__restrict__ y2, const float *__restrict__ mean_over, const float *__restrict__ w, const float *__restrict__ b, long N_, long CO_) {
-  GRID2_LANES(n, N_, co0, lanes, CO_) {
+__global__ void k_dense(float *__restrict__ y2, const float *__restrict__ mean_over, const float *__restrict__ w, const float *__restrict__ b, long N, long CO) {
+  GRID2_LANES(n, N, co0, lanes, CO) {
     float y_[LANES];
     LANE(l, lanes) y_[l] = 0.0f;
     for (long ci = 0; ci < 3; ci++)
@@ -311,14 +311,14 @@ __global__ void k_dense(float *__restrict__ y2, const float *__restrict__ mean_o
     LANE(l, lanes) {
       const long co = co0 + l;
       y_2[l] = y_[l] + b[co];
-      y2[n * CO_ + co] = y_2[l];
+      y2[n * CO + co] = y_2[l];
     }
   }
 }
 
 // dense2: dense_add (opaque.dnn:18)
-__global__ void k_dense_add(float *__restrict__ add, const float *__restrict__ y2, const float *__restrict__ w, const float *__restrict__ b, const float *__restrict__ y4, long N_, long CO_) {
-  GRID2_LANES(n, N_, co0, lanes, CO_) {
+__global__ void k_dense_add(float *__restrict__ add, const float *__restrict__ y2, const float *__restrict__ w, const float *__restrict__ b, const float *__restrict__ y4, long N, long CO) {
+  GRID2_LANES(n, N, co0, lanes, CO) {
     float y_[LANES];
     LANE(l, lanes) y_[l] = 0.0f;
     for (long ci = 0; ci < 6; ci++)
@@ -331,15 +331,15 @@ __global__ void k_dense_add(float *__restrict__ add, const float *__restrict__ y
     LANE(l, lanes) {
       const long co = co0 + l;
       y_2[l] = y_[l] + b[co];
-      add_[l] = y_2[l] + y4[n * CO_ + co];
-      add[n * CO_ + co] = add_[l];
+      add_[l] = y_2[l] + y4[n * CO + co];
+      add[n * CO + co] = add_[l];
     }
   }
 }
 
 // cross_entropy (opaque.dnn:19)
-__global__ void k_cross_entropy(float *__restrict__ z, float *__restrict__ total, float *__restrict__ each, const float *__restrict__ add, const int *__restrict__ label, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_cross_entropy(float *__restrict__ z, float *__restrict__ total, float *__restrict__ each, const float *__restrict__ add, const int *__restrict__ label, long N) {
+  GRID_LANES(n0, lanes, N) {
     float top_[LANES];
     LANE(l, lanes) top_[l] = -INFINITY;
     for (long c = 0; c < 4; c++)
@@ -374,11 +374,11 @@ __global__ void k_cross_entropy(float *__restrict__ z, float *__restrict__ total
 }
 
 // cross_entropy (opaque.dnn:19)
-__global__ void k_cross_entropy2(float *__restrict__ sum, const float *__restrict__ each, long N_) {
+__global__ void k_cross_entropy2(float *__restrict__ sum, const float *__restrict__ each, long N) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N_) {
+    BLOCK(n, N) {
       sum_ += each[n];
     }
     sum_ = BLOCK_SUM(sum_);
@@ -387,11 +387,11 @@ __global__ void k_cross_entropy2(float *__restrict__ sum, const float *__restric
 }
 
 // cross_entropy (opaque.dnn:19)
-__global__ void k_cross_entropy3(float *__restrict__ sum, const int *__restrict__ label, long N_) {
+__global__ void k_cross_entropy3(float *__restrict__ sum, const int *__restrict__ label, long N) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N_) {
+    BLOCK(n, N) {
       sum_ += (label[n] != -1) ? 1.0f : 0.0f;
     }
     sum_ = BLOCK_SUM(sum_);
@@ -400,11 +400,11 @@ __global__ void k_cross_entropy3(float *__restrict__ sum, const int *__restrict_
 }
 
 // exp_mean (opaque.dnn:20)
-__global__ void k_exp_mean(float *__restrict__ exp_, float *__restrict__ sum, const float *__restrict__ distances, long NM_) {
+__global__ void k_exp_mean(float *__restrict__ exp_, float *__restrict__ sum, const float *__restrict__ distances, long NM) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(nm, NM_) {
+    BLOCK(nm, NM) {
       const float exp_2 = expf((-distances[nm]));
       sum_ += exp_2;
       exp_[nm] = exp_2;
@@ -470,30 +470,30 @@ __global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restric
 }
 
 // cross_entropy_grad (opaque.dnn:19)
-__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N_, long C_) {
-  GRID(n, N_) {
-    BLOCK(c, C_) {
-      const float grad_ = grad2[n] * expf(z[n * C_ + c]);
-      grad[n * C_ + c] = grad_;
+__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N, long C) {
+  GRID(n, N) {
+    BLOCK(c, C) {
+      const float grad_ = grad2[n] * expf(z[n * C + c]);
+      grad[n * C + c] = grad_;
     }
   }
 }
 
 // cross_entropy_dense_grad (opaque.dnn:19)
-__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad5, float *__restrict__ grad6, const float *__restrict__ grad2, const int *__restrict__ label, const float *__restrict__ grad4, long C_, long N_) {
-  GRID_LANES(c0, lanes, C_) {
+__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad5, float *__restrict__ grad6, const float *__restrict__ grad2, const int *__restrict__ label, const float *__restrict__ grad4, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     float grad_2[LANES];
     LANE(l, lanes) grad_2[l] = 0.0f;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long c = c0 + l;
         const float grad_3 = grad2[n] * (float)((label[n] == c));
-        const float grad_4 = grad_3 + grad4[n * C_ + c];
+        const float grad_4 = grad_3 + grad4[n * C + c];
         grad_[l] += grad_4;
         grad_2[l] += grad_4;
-        grad3[n * C_ + c] = grad_4;
+        grad3[n * C + c] = grad_4;
       }
     LANE(l, lanes) {
       const long c = c0 + l;
@@ -507,83 +507,83 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
 }
 
 // dense3: dense_mean_over_grad (opaque.dnn:18)
-__global__ void k_dense_mean_over_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, long N_, long D_) {
-  GRID2_LANES(n, N_, d0, lanes, D_) {
+__global__ void k_dense_mean_over_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, long N, long D) {
+  GRID2_LANES(n, N, d0, lanes, D) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long co = 0; co < 4; co++)
       LANE(l, lanes) {
         const long d = d0 + l;
-        grad_[l] += grad2[n * 4 + co] * w[co * D_ + d];
+        grad_[l] += grad2[n * 4 + co] * w[co * D + d];
       }
     float grad_2[LANES];
     LANE(l, lanes) {
       const long d = d0 + l;
       grad_2[l] = grad_[l] / 6.0f;
-      grad3[n * D_ + d] = grad_2[l];
+      grad3[n * D + d] = grad_2[l];
     }
   }
 }
 
 // dense3: dense_grad (opaque.dnn:18)
-__global__ void k_dense_grad(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ mean_over, long CO_, long CI_, long N_) {
-  GRID2_LANES(co, CO_, ci0, lanes, CI_) {
+__global__ void k_dense_grad(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ mean_over, long CO, long CI, long N) {
+  GRID2_LANES(co, CO, ci0, lanes, CI) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
-    for (long n = 0; n < N_; n++)
+    for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long ci = ci0 + l;
-        grad_[l] += grad2[n * CO_ + co] * mean_over[n * CI_ + ci];
+        grad_[l] += grad2[n * CO + co] * mean_over[n * CI + ci];
       }
     LANE(l, lanes) {
       const long ci = ci0 + l;
-      grad[co * CI_ + ci] = grad_[l];
+      grad[co * CI + ci] = grad_[l];
     }
   }
 }
 
 // embedding_grad (opaque.dnn:18)
-__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ place, long len_width, long D1_, long N_, long C_) {
-  GRID2(width, len_width, d1, D1_) {
+__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ place, long len_width, long D1, long N, long C) {
+  GRID2(width, len_width, d1, D1) {
     float grad_ = 0.0f;
-    BLOCK2(n, N_, c, C_) {
-      grad_ += grad2[n * D1_ + d1] * (float)((place[n * C_ + c] == width));
+    BLOCK2(n, N, c, C) {
+      grad_ += grad2[n * D1 + d1] * (float)((place[n * C + c] == width));
     }
     grad_ = BLOCK_SUM(grad_);
-    ONCE grad[width * D1_ + d1] = grad_;
+    ONCE grad[width * D1 + d1] = grad_;
   }
 }
 
 // dense2: dense_sorted_grad (opaque.dnn:18)
-__global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, const float *__restrict__ grad4, const float *__restrict__ moved, long N_, long C_) {
-  GRID2_LANES(n, N_, c0, lanes, C_) {
+__global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, const float *__restrict__ grad4, const float *__restrict__ moved, long N, long C) {
+  GRID2_LANES(n, N, c0, lanes, C) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long co = 0; co < 4; co++)
       LANE(l, lanes) {
         const long c = c0 + l;
-        grad_[l] += grad2[n * 4 + co] * w[co * C_ + c];
+        grad_[l] += grad2[n * 4 + co] * w[co * C + c];
       }
     float grad_2[LANES];
     LANE(l, lanes) {
       const long c = c0 + l;
-      grad_2[l] = (grad_[l] + grad4[n * C_ + c]) + moved[n * C_ + c];
-      grad3[n * C_ + c] = grad_2[l];
+      grad_2[l] = (grad_[l] + grad4[n * C + c]) + moved[n * C + c];
+      grad3[n * C + c] = grad_2[l];
     }
   }
 }
 
 // tanh_dense_grad (opaque.dnn:14)
-__global__ void k_tanh_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ tanh_, long CO_, long len_batch) {
-  GRID_LANES(co0, lanes, CO_) {
+__global__ void k_tanh_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ tanh_, long CO, long len_batch) {
+  GRID_LANES(co0, lanes, CO) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long batch = 0; batch < len_batch; batch++)
       LANE(l, lanes) {
         const long co = co0 + l;
-        const float grad_2 = grad2[batch * CO_ + co] * (1.0f - (tanh_[batch * CO_ + co] * tanh_[batch * CO_ + co]));
+        const float grad_2 = grad2[batch * CO + co] * (1.0f - (tanh_[batch * CO + co] * tanh_[batch * CO + co]));
         grad_[l] += grad_2;
-        grad[batch * CO_ + co] = grad_2;
+        grad[batch * CO + co] = grad_2;
       }
     LANE(l, lanes) {
       const long co = co0 + l;
@@ -662,8 +662,8 @@ __global__ void k_stop_mean(float *__restrict__ stop, float *__restrict__ mean, 
 }
 
 // mean_over (opaque.dnn:18)
-__global__ void k_mean_over2(float *__restrict__ mean_over, const float *__restrict__ embedding, long N_, long D_) {
-  GRID2_LANES(n, N_, d0, lanes, D_) {
+__global__ void k_mean_over2(float *__restrict__ mean_over, const float *__restrict__ embedding, long N, long D) {
+  GRID2_LANES(n, N, d0, lanes, D) {
     float sum_[LANES];
     LANE(l, lanes) sum_[l] = 0.0f;
     float sum_2[LANES];
@@ -671,21 +671,21 @@ __global__ void k_mean_over2(float *__restrict__ mean_over, const float *__restr
     for (long c = 0; c < 6; c++)
       LANE(l, lanes) {
         const long d = d0 + l;
-        sum_[l] += embedding[(n * 6 + c) * D_ + d];
+        sum_[l] += embedding[(n * 6 + c) * D + d];
         sum_2[l] += 1.0f;
       }
     float mean_over_[LANES];
     LANE(l, lanes) {
       const long d = d0 + l;
       mean_over_[l] = sum_[l] / sum_2[l];
-      mean_over[n * D_ + d] = mean_over_[l];
+      mean_over[n * D + d] = mean_over_[l];
     }
   }
 }
 
 // cross_entropy (opaque.dnn:19)
-__global__ void k_cross_entropy4(float *__restrict__ each, const float *__restrict__ add, const int *__restrict__ label, long N_) {
-  GRID_LANES(n0, lanes, N_) {
+__global__ void k_cross_entropy4(float *__restrict__ each, const float *__restrict__ add, const int *__restrict__ label, long N) {
+  GRID_LANES(n0, lanes, N) {
     float top_[LANES];
     LANE(l, lanes) top_[l] = -INFINITY;
     for (long c = 0; c < 4; c++)
@@ -715,12 +715,12 @@ __global__ void k_cross_entropy4(float *__restrict__ each, const float *__restri
 }
 
 // exp_mean (opaque.dnn:20)
-__global__ void k_exp_mean2(float *__restrict__ sum, float *__restrict__ sum2, const float *__restrict__ distances, long NM_) {
+__global__ void k_exp_mean2(float *__restrict__ sum, float *__restrict__ sum2, const float *__restrict__ distances, long NM) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
     float sum_2 = 0.0f;
-    BLOCK(nm, NM_) {
+    BLOCK(nm, NM) {
       const float exp_2 = expf((-distances[nm]));
       sum_ += exp_2;
       sum_2 += 1.0f;
@@ -733,12 +733,12 @@ __global__ void k_exp_mean2(float *__restrict__ sum, float *__restrict__ sum2, c
 }
 
 // mean (opaque.dnn:20)
-__global__ void k_mean(float *__restrict__ sum, float *__restrict__ sum2, const float *__restrict__ distances, long NM_) {
+__global__ void k_mean(float *__restrict__ sum, float *__restrict__ sum2, const float *__restrict__ distances, long NM) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
     float sum_2 = 0.0f;
-    BLOCK(nm, NM_) {
+    BLOCK(nm, NM) {
       sum_ += distances[nm];
       sum_2 += 1.0f;
     }
