@@ -9,7 +9,7 @@ files=0
 allow() {
   found=$(find "$1" -name '*.[chly]' ! -path frontend/main.c)
   files=$((files + $(echo "$found" | wc -l)))
-  bad=$(echo "$found" | xargs grep -nE '^ *# *include *".*/' | grep -vE "include *\"($2)")
+  bad=$(echo "$found" | xargs grep -nE '^ *# *include *"[^"]*/' | grep -vE "include *\"($2)")
   [ -z "$bad" ] && return
   echo "not allowed in $1/:"
   echo "$bad"
