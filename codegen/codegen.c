@@ -86,17 +86,25 @@ static bool axis_used(const Program *p, int axis) {
 }
 
 
-static bool has_gemm(Step *const *steps, int n) {
-  for (int i = 0; i < n; i++)
-    if (steps[i]->kind == STEP_GEMM || (steps[i]->kind == STEP_LOOP && has_gemm(steps[i]->loop.body.at, steps[i]->loop.body.len)))
-      return true;
-  return false;
+typedef struct Factors { // constants that calls of cuBLAS point to
+  bool one, zero;
+} Factors;
+
+static void find_factors(Step *const *steps, int n, Factors *f) {
+  for (int i = 0; i < n; i++) {
+    if (steps[i]->kind == STEP_LOOP) find_factors(steps[i]->loop.body.at, steps[i]->loop.body.len, f);
+    if (steps[i]->kind != STEP_GEMM) continue;
+    f->one |= steps[i]->gemm.alpha == 1 || steps[i]->gemm.accumulate;
+    f->zero |= !steps[i]->gemm.accumulate;
+  }
 }
 
-static bool program_has_gemm(const Program *p) {
-  for (int k = 0; k < PROCEDURES; k++)
-    if (has_gemm(p->procedure[k].steps.at, p->procedure[k].steps.len)) return true;
-  return false;
+static void print_factors(const Program *p, Text *out) {
+  Factors f = {false, false};
+  for (int k = 0; k < PROCEDURES; k++) find_factors(p->procedure[k].steps.at, p->procedure[k].steps.len, &f);
+  if (!f.one && !f.zero) return;
+  text_printf(out, "static const %s%s%s%s;\n", name_type(p, TYPE_REAL), f.one ? " one = 1" : "", f.one && f.zero ? "," : "",
+              f.zero ? " zero = 0" : "");
 }
 
 static const char *axes_text(const Program *p, uint32_t axes) {
@@ -111,7 +119,7 @@ static void print_mesh(const Codegen *g, Text *out) {
   text_printf(out, "enum { RANKS = %d", mesh_ranks(&p->mesh));
   for (int a = 0; a < mesh_axes(p); a++) text_printf(out, ", %s = %d", axis_constant(p, a), p->mesh.axis[a].size);
   text_printf(out, " };\n");
-  if (program_has_gemm(p)) text_printf(out, "static const %s one = 1, zero = 0;\n", name_type(p, TYPE_REAL));
+  print_factors(p, out);
   text_printf(out, "\n");
   for (int b = 0; b < p->blocks.len; b++)
     text_printf(out, "static Interval %s; // this rank's part of %lld, over %s\n", name_identifier(g->arena, p->blocks.at[b].name),
