@@ -31,7 +31,7 @@ typedef struct {
 // ---- checkpoint_find.c
 
 // Collective. Finds the newest whole checkpoint in --load, a directory of checkpoints or one of them, and puts where it
-// stands into run.resumed. Says which it is, and which it passes over as damaged. Without --load does nothing.
+// stands into run.resumed. Says which it passes over as damaged. Without --load does nothing.
 void checkpoint_find(void);
 
 // Sees that --save DIR can be written, and holds no checkpoints of another run. Rank 0 only.

@@ -195,9 +195,6 @@ void checkpoint_find(void) {
   world_broadcast(run.resumed.path, sizeof run.resumed.path, 0);
   run.resumed.from = found.progress;
   parcc.seed = found.progress.seed;
-  __atomic_store_n(&parcc.step, found.progress.step, __ATOMIC_RELAXED);
-  if (parcc.rank == 0 && !run.options.quiet)
-    fprintf(stderr, "%s: going on behind step %ld, from %s\n", run.model->name, parcc.step, run.resumed.path);
 }
 
 // ---- --save
@@ -218,7 +215,7 @@ bool checkpoint_prepare(const char *directory, Fault *fault) {
     return fault_set(fault, FAIL_RUN, "cannot write %s: %s", directory, strerror(errno));
   }
   for (int i = 0; same && i < n; i++)
-    if (steps[i] == parcc.step) run.saved = parcc.step; // it is the one that was loaded
+    if (steps[i] == run.resumed.from.step) run.saved = steps[i]; // it is the one that is loaded
   const long newest = n > 0 ? steps[n - 1] : 0;
   free(steps);
   return n == 0 || same ||

@@ -104,7 +104,7 @@ static uint64_t hash_file(uint64_t hash, const DataFile *file) {
 
 uint64_t source_fingerprint(const Source *source) {
   const ParccInput *input = source->input;
-  uint64_t hash = hash_word(hash_word(0, (uint64_t)source->samples), (uint64_t)input->type);
+  uint64_t hash = hash_word(0, (uint64_t)source->samples);
   for (int d = 1; d < input->rank; d++) hash = hash_word(hash, (uint64_t)input->extent[d]);
   if (!source->synthetic) return hash_file(hash, &source->array.file);
   return hash_word(hash_word(hash_word(hash, source->seed), source->stream), (uint64_t)input->range);

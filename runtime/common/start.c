@@ -83,6 +83,8 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
   report_start(&fault);
   fail_share(&fault);
   world_broadcast(&run.saved, sizeof run.saved, 0); // rank 0 may have found one
+  if (run.options.load != NULL && parcc.rank == 0 && !run.options.quiet)
+    fprintf(stderr, "%s: going on behind step %ld, from %s\n", model->name, run.resumed.from.step, run.resumed.path);
   device_start();
   steps_start();
 }
@@ -94,6 +96,7 @@ void parcc_load(void) {
   if (run.options.load == NULL) return;
   snprintf(path, sizeof path, "%s/" CHECKPOINT_TENSORS, run.resumed.path);
   tensors_load(path, true);
+  __atomic_store_n(&parcc.step, run.resumed.from.step, __ATOMIC_RELAXED);
 }
 
 Interval parcc_block(long extent, long parts, long index) {

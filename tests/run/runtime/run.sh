@@ -2,66 +2,7 @@
 # run.sh BUILD_DIR: the runtime and parcc-cc, by programs in the style of emitted ones, on 1 to 5 ranks.
 # In the environment: CCS, the C compilers to try (default: gcc and clang, where they are); DATASETS, the directory of
 # fashion-mnist.
-set -u
-
-[ $# = 1 ] || { echo "Usage: run.sh BUILD_DIR" >&2; exit 2; }
-build=$(cd "$1" && pwd) || exit 2
-here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-parcc_cc=$build/bin/parcc-cc
-mnist=${DATASETS:-/usr/share/datasets}/fashion-mnist
-work=$(mktemp -d) || exit 3
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-cd "$work" || exit 3
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-  failed=$((failed + 1))
-  echo "FAIL $1"
-  [ ! -s out ] || sed 's/^/    /' out | head -n 20
-}
-
-# right NAME COMMAND...: succeeds.
-right() {
-  name=$1
-  shift
-  if timeout 120 "$@" >out 2>&1; then pass; else fail "$name"; fi
-}
-
-# wrong CODE TEXT NAME COMMAND...: ends with the exit code and says the text, on one line of the program's.
-wrong() {
-  code=$1 text=$2 name=$3
-  shift 3
-  timeout 120 "$@" >out 2>&1
-  got=$?
-  if [ $got = "$code" ] && grep -qF -e "$text" out; then pass; else fail "$name: exit code $got, wanted $code and: $text"; fi
-}
-
-# make PROGRAM SOURCE FLAGS...: compiles without a word.
-make() {
-  program=$1 source=$2
-  shift 2
-  if "$parcc_cc" --target=host "$@" "$here/$source.cu" -o "$program" >out 2>&1 && [ ! -s out ]; then
-    pass
-  else
-    fail "compiling $source $*"
-  fi
-}
-
-# on RANKS COMMAND...: a script, so that it can stand behind timeout and in sh -c
-cat >on <<'EOF'
-#!/bin/sh
-ranks=$1
-shift
-exec mpiexec --oversubscribe -n "$ranks" "$@"
-EOF
-chmod +x on
-PATH=$PATH:$work
-
-section() { echo "== $1"; }
+. "$(dirname "$0")/checks.sh"
 
 if [ -z "${CCS:-}" ]; then
   CCS=
@@ -297,7 +238,7 @@ if command -v nvcc >/dev/null 2>&1 && [ -f "$build/lib/libparcc_rt_cuda.a" ]; th
   cuda() {
     if timeout 300 "$parcc_cc" --target=cuda "$@" -o cuda >out 2>&1 && [ ! -s out ]; then pass; else fail "nvcc: $*"; fi
   }
-  for source in kernels random blas collectives reader stored faults; do cuda -arch sm_80 "$here/$source.cu"; done
+  for source in kernels random blas collectives reader stored faults stall; do cuda -arch sm_80 "$here/$source.cu"; done
   cuda -arch sm_75,sm_80,sm_90 -Wall -Wextra "$here/mlp.cu"
   cuda -arch sm_90 -DREAL64 -Wall -Wextra "$here/mlp.cu"
   right "a program for GPUs tells its options" sh -c './cuda --help | grep -q Usage'
@@ -306,5 +247,4 @@ if command -v nvcc >/dev/null 2>&1 && [ -f "$build/lib/libparcc_rt_cuda.a" ]; th
   wrong 2 "unknown GPU architecture" "an unknown architecture" "$parcc_cc" --target=cuda -arch 'gfx90;a' "$here/random.cu" -o x
 fi
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+finish

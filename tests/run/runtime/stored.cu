@@ -1,11 +1,20 @@
 // Tensors divided over the ranks, saved and loaded. SPLIT: the dimension of a that is divided; b is divided by rows and the
-// scalar s is on every rank. Filled by global index, so that every division saves the same file.
+// scalar s is on every rank. Filled by global index, so that every division saves the same file. -DMOVING: every step
+// changes them, in a millisecond or more, by what step it is.
 #include "test.h"
+
+#include <unistd.h>
 
 #ifndef SPLIT
 #define SPLIT 0
 #endif
+#ifdef LONG_ROWS // longer than a piece of a file, so that a piece is a part of a row
+enum { A0 = 2, A1 = 1, A2 = 4500001, B0 = 2 };
+#elif defined(LARGE) // a piece is some of the rows of one index of the first dimension
+enum { A0 = 2, A1 = 9001, A2 = 503, B0 = 2 };
+#else
 enum { A0 = 5, A1 = 3, A2 = 7, B0 = 2 };
+#endif
 
 static Interval block[3], rows;
 static float *a, *loss;
@@ -25,6 +34,17 @@ __global__ void k_fill_rest(double *__restrict__ b, Interval rows, int *__restri
   }
 }
 
+#ifdef MOVING
+__global__ void k_move(float *__restrict__ a, long na, double *__restrict__ b, long nb, int *__restrict__ s, double rate,
+                       long step) {
+  GRID(one, 1) {
+    BLOCK(i, na) a[i] = a[i] * 0.99f + (float)rate * (float)(step % 7);
+    BLOCK(i, nb) b[i] = b[i] * 0.99 + rate;
+    BLOCK(i, 1) s[i] += (int)(step + one);
+  }
+}
+#endif
+
 static const char *const scalars[] = {"loss"};
 static const ParccModel model = {.name = "stored",
                                  .source = "stored.dnn",
@@ -35,17 +55,17 @@ static const ParccModel model = {.name = "stored",
                                  .n_inputs = 0,
                                  .scalars = scalars,
                                  .n_scalars = 1,
-                                 .steps = 2,
+                                 .steps = 4,
                                  .epochs = 0,
                                  .learning_rate = test_rate};
 
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
-  char *arena = parcc_arena(4096);
-  a = (float *)arena;
-  b = (double *)(arena + 1024);
-  s = (int *)(arena + 2048);
-  loss = (float *)(arena + 2304);
+  char *arena = parcc_arena(4096 + sizeof(float) * A0 * A1 * A2);
+  b = (double *)arena;
+  s = (int *)(arena + 1024);
+  loss = (float *)(arena + 2048);
+  a = (float *)(arena + 4096);
   block[0].len = A0;
   block[1].len = A1;
   block[2].len = A2;
@@ -61,6 +81,12 @@ int main(int argc, char **argv) {
   LAUNCH_ROWS(k_fill_rest, 1, b, rows, s, parcc.seed);
   parcc_load();
   CHECK_CUDA(cudaMemsetAsync(loss, 0, sizeof *loss, parcc.compute));
-  while (parcc_next_step()) END_STEP(NULL, loss);
+  while (parcc_next_step()) {
+#ifdef MOVING
+    LAUNCH_ROWS(k_move, 1, a, block[0].len * block[1].len * block[2].len, b, rows.len, s, parcc.lr, parcc.step);
+    usleep(500);
+#endif
+    END_STEP(NULL, loss);
+  }
   FINISH();
 }

@@ -1,0 +1,73 @@
+# Sourced by the scripts of this folder, which are called with the folder of the build: SCRIPT BUILD_DIR. Works in a folder
+# of its own, and counts checks; the last command of a script is finish.
+set -u
+
+[ $# = 1 ] || { echo "Usage: $(basename "$0") BUILD_DIR" >&2; exit 2; }
+build=$(cd "$1" && pwd) || exit 2
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+parcc=$build/bin/parcc
+parcc_cc=$build/bin/parcc-cc
+root=$(cd "$here/../../.." && pwd)
+mnist=${DATASETS:-/usr/share/datasets}/fashion-mnist
+work=$(mktemp -d) || exit 3
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cd "$work" || exit 3
+export TMPDIR=$work # Open MPI starts badly beside others that start and end in the same place
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+  failed=$((failed + 1))
+  echo "FAIL $1"
+  [ ! -s out ] || sed 's/^/    /' out | head -n 20
+}
+
+# right NAME COMMAND...: succeeds.
+right() {
+  name=$1
+  shift
+  if timeout 120 "$@" >out 2>&1; then pass; else fail "$name"; fi
+}
+
+# wrong CODE TEXT NAME COMMAND...: ends with the exit code and says the text, on one line of the program's.
+wrong() {
+  code=$1 text=$2 name=$3
+  shift 3
+  timeout 120 "$@" >out 2>&1
+  got=$?
+  if [ $got = "$code" ] && grep -qF -e "$text" out; then pass; else fail "$name: exit code $got, wanted $code and: $text"; fi
+}
+
+# make PROGRAM SOURCE FLAGS...: compiles without a word.
+make() {
+  program=$1 source=$2
+  shift 2
+  if "$parcc_cc" --target=host "$@" "$here/$source.cu" -o "$program" >out 2>&1 && [ ! -s out ]; then
+    pass
+  else
+    fail "compiling $source $*"
+  fi
+}
+
+# on RANKS COMMAND...: a script, so that it can stand behind timeout and in sh -c
+cat >on <<'EOF'
+#!/bin/sh
+ranks=$1
+shift
+exec mpiexec --oversubscribe --bind-to none -n "$ranks" "$@"
+EOF
+chmod +x on
+PATH=$PATH:$work
+
+# same NAME FILE FILE: they are, to the last bit.
+same() { right "$1" cmp "$2" "$3"; }
+
+section() { echo "== $1"; }
+
+finish() {
+  echo "$passed passed, $failed failed"
+  [ $failed = 0 ]
+}

@@ -1,0 +1,119 @@
+"""kill.py BUILD_DIR [TIMES]: a run that saves often is killed with -9 at random moments, one rank or all at once, TIMES times
+(default 20), and started again from what it has saved. Each time all ranks end, within seconds and not with success, and
+every checkpoint is a whole one; in the end the run has the bits of one that was never killed."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RANKS, STEPS, SECONDS_TO_END = 3, 4000, 15
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+
+def command(*options):
+    ranks = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS), "./stored"]
+    return [*ranks, "--quiet", "--steps", str(STEPS), *options]
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children(pid):
+    """The ranks: the processes named stored that this launcher has started."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                head, rest = file.read().rsplit(")", 1)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if head.endswith("(stored") and int(rest.split()[1]) == pid:
+            found.append(int(name))
+    return sorted(found)
+
+
+def check_checkpoints(directory):
+    """That all in the directory are whole. The steps of them."""
+    steps = []
+    for name in sorted(os.listdir(directory)):
+        if not name.startswith("step-"):
+            assert name in ("unfinished", "replaced"), name
+            continue
+        with open(f"{directory}/{name}/run.json") as file:
+            run = json.load(file)
+        with open(f"{directory}/{name}/tensors.safetensors", "rb") as file:
+            raw = file.read()
+        assert len(raw) == run["tensors_bytes"] and zlib.crc32(raw) == int(run["tensors_crc32"], 16), name
+        assert run["step"] == int(name[5:]), name
+        steps.append(run["step"])
+    assert len(steps) <= 3, steps  # two, and one more until the oldest is removed
+    return steps
+
+
+def kill_once(directory, log):
+    """Starts the run, or goes on with it, and kills it at some moment. The steps that are saved then."""
+    saved = check_checkpoints(directory) if os.path.isdir(directory) else []
+    load = ["--load", directory] if saved else []
+    launcher = subprocess.Popen(command("--save", directory, "--save-every", "3", *load), env=ENVIRONMENT, stdout=log, stderr=log)
+    try:
+        deadline = time.time() + 30
+        while len(children(launcher.pid)) < RANKS and launcher.poll() is None and time.time() < deadline:
+            time.sleep(0.01)
+        pids = children(launcher.pid)
+        assert len(pids) == RANKS, f"{len(pids)} ranks have started"
+        time.sleep(random.uniform(0, 1.5))
+        for pid in pids if random.random() < 0.3 else [random.choice(pids)]:
+            os.kill(pid, signal.SIGKILL)
+        begin = time.time()
+        code = launcher.wait(SECONDS_TO_END)
+        assert code != 0, "the launcher ended with success"
+        while any(map(is_running, pids)):
+            assert time.time() - begin < SECONDS_TO_END, "a rank is left"
+            time.sleep(0.05)
+    finally:
+        if launcher.poll() is None:
+            launcher.kill()
+    return check_checkpoints(directory) if os.path.isdir(directory) else []
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    times = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    seed = int(os.environ.get("SEED", random.randrange(10**6)))
+    random.seed(seed)
+    print(f"SEED={seed}")
+    with tempfile.TemporaryDirectory() as folder, open(f"{folder}/log", "w+") as log:
+        os.chdir(folder)
+        ENVIRONMENT["TMPDIR"] = folder  # Open MPI starts badly beside others that start and end
+        compile = [f"{build}/bin/parcc-cc", "--target=host", f"-DRANKS={RANKS}", "-DMOVING", f"{HERE}/stored.cu", "-o", "stored"]
+        subprocess.run(compile, check=True)
+        subprocess.run(command("--save", "whole.st"), env=ENVIRONMENT, check=True, stdout=log)
+        steps = []
+        for number in range(times):
+            before, steps = steps, kill_once("ck", log)
+            print(f"killed {number + 1}: saved {steps}", flush=True)
+            assert not before or (steps and steps[-1] >= before[-1]), f"saved before: {before}"
+            if steps and steps[-1] >= STEPS - 600:  # begin again: there is to be something to kill
+                shutil.rmtree("ck")
+                steps = []
+        load = ["--load", "ck"] if steps else []
+        subprocess.run(command("--save", "end.st", *load), env=ENVIRONMENT, check=True, stdout=log)
+        with open("whole.st", "rb") as a, open("end.st", "rb") as b:
+            assert a.read() == b.read(), "not the tensors of a run that was never killed"
+    print("all right")
+
+
+main()
