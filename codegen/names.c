@@ -40,6 +40,7 @@ const char *name_in_comment(Arena *arena, const char *text) {
 
 const char *name_number(Arena *arena, double value, ScalarType type, bool f64) {
   if (type != TYPE_REAL) return arena_printf(arena, "%.0f", value);
+  if (!f64) value = (double)(float)value; // what f32 cannot hold is 0 or infinite
   if (isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
   if (isnan(value)) return "NAN";
   char *text = NULL;

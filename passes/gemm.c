@@ -135,6 +135,14 @@ static const char *gemm_text(Lowering *l, const Graph *graph, const Op *op) {
   return text_str(&text);
 }
 
+// The library counts in ints.
+static bool fits_library(const Program *p, const Gemm *g) {
+  const Extent sizes[] = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->batch};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (extent_max(p, sizes[i]) > INT32_MAX) return false;
+  return true;
+}
+
 bool gemm_of_op(Lowering *l, const Grouping *g, int op_id, int loop_dim, GemmPlan *plan) {
   const Op *op = &g->graph->ops.at[op_id];
   Roles roles, *r = &roles;
@@ -176,6 +184,7 @@ bool gemm_of_op(Lowering *l, const Grouping *g, int op_id, int loop_dim, GemmPla
     gemm->batch_b = stride_of(&r->b, batch);
     gemm->batch_c = stride_of(&r->c, batch);
   }
+  if (!fits_library(l->program, gemm)) return false;
   if (loop_dim < 0) return true;
   plan->looped = true;
   plan->loop_extent = dim_extent(r, loop_dim);
