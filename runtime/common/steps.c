@@ -92,13 +92,19 @@ static double *new_values(void) {
   return values;
 }
 
+// A maximum can swallow what is not a number, so that the loss stays finite when the parameters are not: the norm tells.
+static void stop_where_not_finite(const Slot *slot, const char *what, double value) {
+  if (!isfinite(value))
+    fail_together(FAIL_RUN, "step %ld: the %s is %s (learning rate %g)", slot->step + 1, what,
+                  isnan(value) ? "not a number" : "infinite", slot->lr);
+}
+
 static void look_at_step(Slot *slot) {
   if (!slot->pending) return;
   double *values = new_values(), norm = 0;
   receive_scalars(slot, values, &norm);
-  if (!isfinite(values[0]))
-    fail_together(FAIL_RUN, "step %ld: the loss is %s (learning rate %g)", slot->step + 1,
-                  isnan(values[0]) ? "not a number" : "infinite", slot->lr);
+  stop_where_not_finite(slot, "loss", values[0]);
+  stop_where_not_finite(slot, "gradient norm", norm);
   report_step(slot->step, slot->lr, values, slot->all && slot->has_norm ? &norm : NULL, slot->all);
   free(values);
 }
