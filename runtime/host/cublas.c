@@ -1,6 +1,8 @@
 // cuBLAS on CBLAS. The two element types share their code, which cublas_type.h holds, once for each.
 #include "cublas_v2.h"
 
+#include "check.h"
+
 #include <cblas.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -65,6 +67,9 @@ static int at_least_1(int n) { return n > 1 ? n : 1; }
 
 // Whether a matrix of so many rows before transposition can have leading dimension ld.
 static bool fits(int rows, int ld) { return ld >= at_least_1(rows); }
+
+#define NAME(function) NAME_OF(function)
+#define NAME_OF(function) #function
 
 #define REAL float
 #define GEMV cublasSgemv

@@ -31,12 +31,80 @@ static void LOCAL(multiply)(cublasOperation_t transa, cublasOperation_t transb, 
   else BLAS(gemm)(CblasColMajor, transpose(transa), transpose(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+// ---- what the checking mode queues
+
+typedef struct {
+  cublasOperation_t transa, transb;
+  int m, n, k, lda, ldb, ldc, batches;
+  REAL alpha, beta;
+  const REAL *a, *b;
+  REAL *c;
+  long long stride_a, stride_b, stride_c;
+} LOCAL(Product);
+
+static void LOCAL(run_product)(void *args) {
+  const LOCAL(Product) *p = args;
+  for (long i = 0; i < p->batches; i++) LOCAL(multiply)
+  (p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a + i * p->stride_a, p->lda, p->b + i * p->stride_b, p->ldb,
+   p->beta, p->c + i * p->stride_c, p->ldc);
+}
+
+static void LOCAL(access_matrix)(Item *item, bool written, const REAL *at, int rows, int cols, int ld) {
+  check_access(item, written, at, (size_t)rows * sizeof *at, (size_t)ld * sizeof *at, (size_t)cols);
+}
+
+static void LOCAL(queue_product)(const LOCAL(Product) * p, cudaStream_t stream, const char *name) {
+  if (p->m == 0 || p->n == 0 || p->batches == 0) return;
+  Item *item = check_queue(stream, name, LOCAL(run_product), p, sizeof *p);
+  for (long i = 0; i < p->batches; i++) {
+    const bool an = p->transa == CUBLAS_OP_N, bn = p->transb == CUBLAS_OP_N;
+    if (p->alpha != 0 && p->k > 0 && (i == 0 || p->stride_a != 0))
+      LOCAL(access_matrix)(item, false, p->a + i * p->stride_a, an ? p->m : p->k, an ? p->k : p->m, p->lda);
+    if (p->alpha != 0 && p->k > 0 && (i == 0 || p->stride_b != 0))
+      LOCAL(access_matrix)(item, false, p->b + i * p->stride_b, bn ? p->k : p->n, bn ? p->n : p->k, p->ldb);
+    if (p->beta != 0) LOCAL(access_matrix)(item, false, p->c + i * p->stride_c, p->m, p->n, p->ldc);
+    LOCAL(access_matrix)(item, true, p->c + i * p->stride_c, p->m, p->n, p->ldc);
+  }
+}
+
+typedef struct {
+  cublasOperation_t trans;
+  int m, n, lda, incx, incy;
+  REAL alpha, beta;
+  const REAL *a, *x;
+  REAL *y;
+} LOCAL(VectorProduct);
+
+static void LOCAL(run_vector_product)(void *args) {
+  const LOCAL(VectorProduct) *p = args;
+  LOCAL(multiply_vector)(p->trans, p->m, p->n, p->alpha, p->a, p->lda, p->x, p->incx, p->beta, p->y, p->incy);
+}
+
+static void LOCAL(access_vector)(Item *item, bool written, const REAL *at, int length, int inc) {
+  const size_t stride = (size_t)(inc < 0 ? -inc : inc) * sizeof *at;
+  check_access(item, written, at, sizeof *at, stride, (size_t)length);
+}
+
+static void LOCAL(queue_vector_product)(const LOCAL(VectorProduct) * p, cudaStream_t stream, const char *name) {
+  const bool plain = p->trans == CUBLAS_OP_N;
+  Item *item = check_queue(stream, name, LOCAL(run_vector_product), p, sizeof *p);
+  LOCAL(access_matrix)(item, false, p->a, p->m, p->n, p->lda);
+  LOCAL(access_vector)(item, false, p->x, plain ? p->n : p->m, p->incx);
+  if (p->beta != 0) LOCAL(access_vector)(item, false, p->y, plain ? p->m : p->n, p->incy);
+  LOCAL(access_vector)(item, true, p->y, plain ? p->m : p->n, p->incy);
+}
+
+// ---- the functions of cuBLAS
+
 cublasStatus_t GEMV(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const REAL *alpha, const REAL *a,
                     int lda, const REAL *x, int incx, const REAL *beta, REAL *y, int incy) {
   if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (!is_operation(trans) || m < 0 || n < 0 || !fits(m, lda) || incx == 0 || incy == 0)
     return CUBLAS_STATUS_INVALID_VALUE;
-  if (m > 0 && n > 0) LOCAL(multiply_vector)(trans, m, n, *alpha, a, lda, x, incx, *beta, y, incy);
+  if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
+  LOCAL(VectorProduct) p = {trans, m, n, lda, incx, incy, *alpha, *beta, a, x, y};
+  if (parcc_checking) LOCAL(queue_vector_product)(&p, handle->stream, NAME(GEMV));
+  else LOCAL(run_vector_product)(&p);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -48,9 +116,10 @@ cublasStatus_t GEMM_BATCHED(cublasHandle_t handle, cublasOperation_t transa, cub
   if (!is_operation(transa) || !is_operation(transb) || m < 0 || n < 0 || k < 0 || batches < 0 ||
       !fits(transa == CUBLAS_OP_N ? m : k, lda) || !fits(transb == CUBLAS_OP_N ? k : n, ldb) || !fits(m, ldc))
     return CUBLAS_STATUS_INVALID_VALUE;
-  for (long i = 0; i < batches; i++)
-    LOCAL(multiply)
-    (transa, transb, m, n, k, *alpha, a + i * stride_a, lda, b + i * stride_b, ldb, *beta, c + i * stride_c, ldc);
+  LOCAL(Product)
+  p = {transa, transb, m, n, k, lda, ldb, ldc, batches, *alpha, *beta, a, b, c, stride_a, stride_b, stride_c};
+  if (parcc_checking) LOCAL(queue_product)(&p, handle->stream, batches == 1 ? NAME(GEMM) : NAME(GEMM_BATCHED));
+  else LOCAL(run_product)(&p);
   return CUBLAS_STATUS_SUCCESS;
 }
 

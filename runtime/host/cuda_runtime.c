@@ -1,4 +1,4 @@
-#include "cuda_runtime.h"
+#include "check.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -7,13 +7,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fail.h"
+
+// Work is done when it is issued; in the checking mode it is queued (check.h).
 struct CUstream_st {
   unsigned flags;
+  int number; // of the checking mode
 };
 
 struct CUevent_st {
   unsigned flags;
   struct timespec recorded;
+  Clock clock; // of the checking mode: what was before it
 };
 
 static cudaError_t last_error = cudaSuccess;
@@ -73,7 +78,16 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize(void) {
+  if (parcc_checking) {
+    check_drain();
+    for (int s = 0; s < CHECK_STREAMS; s++) {
+      const Clock clock = check_stream_clock(s);
+      check_host_wait(&clock);
+    }
+  }
+  return cudaSuccess;
+}
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   const long page = sysconf(_SC_PAGESIZE), now = sysconf(_SC_AVPHYS_PAGES), all = sysconf(_SC_PHYS_PAGES);
@@ -87,73 +101,176 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes) {
   const size_t alignment = 256;
   if (bytes > SIZE_MAX - alignment) return result(cudaErrorMemoryAllocation);
   const size_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
-  *pointer = aligned_alloc(alignment, rounded);
+  *pointer = parcc_checking ? check_allocate(bytes, true) : aligned_alloc(alignment, rounded);
   return *pointer == NULL ? result(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 
+// Waits for all work, as CUDA does.
 cudaError_t cudaFree(void *pointer) {
+  if (parcc_checking && pointer != NULL) {
+    cudaDeviceSynchronize();
+    return check_free(pointer) ? cudaSuccess : result(cudaErrorInvalidValue);
+  }
   free(pointer);
   return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags) {
   if (flags != cudaHostAllocDefault) return result(cudaErrorInvalidValue);
-  return cudaMalloc(pointer, bytes);
+  if (!parcc_checking) return cudaMalloc(pointer, bytes);
+  *pointer = check_allocate(bytes, false);
+  return *pointer == NULL ? result(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void *pointer) { return cudaFree(pointer); }
 
-cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind) {
+// ---- copies: rows of width bytes; a plain copy is one row
+
+typedef struct {
+  void *dst;
+  const void *src;
+  size_t dst_pitch, src_pitch, width, rows;
+  int value;       // of a memset
+  bool pinned;     // from memory that cudaHostAlloc made
+  uint64_t sum;    // of what was to be copied from there, when it was issued
+  uint32_t writer; // of its first word then
+  void *aside;     // copy of what was to be copied from other memory of the host; src points there
+} Copy;
+
+static uint64_t sum_of(const Copy *c) {
+  uint64_t sum = 0xCBF29CE484222325u;
+  for (size_t i = 0; i < c->rows; i++)
+    for (size_t k = 0; k < c->width; k++)
+      sum = (sum ^ ((const unsigned char *)c->src)[i * c->src_pitch + k]) * 0x100000001B3u;
+  return sum;
+}
+
+static uint32_t writer_of(const char *at) {
+  const Allocation *a = check_find(at);
+  return a == NULL || !check_inside(a, at, 1) ? 0 : a->writer[(size_t)(at - a->base) / CHECK_GRAIN];
+}
+
+static void run_copy(void *args) {
+  const Copy *c = args;
+  if (c->pinned && writer_of(c->src) == c->writer && sum_of(c) != c->sum)
+    fail_alone(FAIL_RUN, "%s: the host changed what was to be copied before the copy was done",
+               check_text(check_running()));
+  for (size_t i = 0; i < c->rows; i++)
+    memmove((char *)c->dst + i * c->dst_pitch, (const char *)c->src + i * c->src_pitch, c->width);
+  free(c->aside);
+}
+
+// CUDA takes what lies in memory that is not pinned before it returns.
+static void take_aside(Copy *c) {
+  const size_t bytes = c->width * c->rows;
+  char *aside = malloc(bytes);
+  if (aside == NULL) fail_alone(FAIL_RUN, "out of memory");
+  for (size_t i = 0; i < c->rows; i++) memcpy(aside + i * c->width, (const char *)c->src + i * c->src_pitch, c->width);
+  c->src = c->aside = aside;
+  c->src_pitch = c->width;
+}
+
+static void run_set(void *args) {
+  const Copy *c = args;
+  memset(c->dst, c->value, c->width);
+}
+
+// In the checking mode memory of the host is checked where cudaHostAlloc made it, and else passed over.
+static void queue_copy(Copy *c, cudaMemcpyKind kind, const char *what, cudaStream_t stream) {
+  const bool src_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDefault;
+  const bool dst_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault;
+  const Allocation *src = check_find(c->src), *dst = check_find(c->dst);
+  const char *from = c->src;
+  c->pinned = src != NULL && !src->device;
+  c->sum = c->pinned ? sum_of(c) : 0;
+  c->writer = writer_of(c->src);
+  if (src_host && src == NULL) take_aside(c);
+  Item *item = check_queue(stream, what, run_copy, c, sizeof *c);
+  if (!src_host || src != NULL) check_access(item, false, from, c->width, c->src_pitch, c->rows);
+  if (!dst_host || dst != NULL) check_access(item, true, c->dst, c->width, c->dst_pitch, c->rows);
+  if (dst_host && dst == NULL) cudaStreamSynchronize(stream); // CUDA returns when it has arrived
+}
+
+static cudaError_t copy(Copy *c, cudaMemcpyKind kind, const char *what, cudaStream_t stream) {
   if (kind > cudaMemcpyDefault) return result(cudaErrorInvalidValue);
-  if (bytes > 0) memmove(dst, src, bytes);
+  if (c->width == 0 || c->rows == 0) return cudaSuccess;
+  if (parcc_checking) queue_copy(c, kind, what, stream);
+  else run_copy(c);
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  (void)stream;
-  return cudaMemcpy(dst, src, bytes, kind);
+// The host waits for the default stream alone.
+static void finish_default_stream(void) {
+  if (!parcc_checking) return;
+  check_drain();
+  const Clock clock = check_stream_clock(CHECK_DEFAULT_STREAM);
+  check_host_wait(&clock);
 }
 
-cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height,
-                              cudaMemcpyKind kind, cudaStream_t stream) {
-  (void)stream;
-  if (kind > cudaMemcpyDefault || width > dst_pitch || width > src_pitch) return result(cudaErrorInvalidValue);
-  for (size_t row = 0; row < height && width > 0; row++)
-    memmove((char *)dst + row * dst_pitch, (const char *)src + row * src_pitch, width);
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind) {
+  Copy c = {.dst = dst, .src = src, .width = bytes, .rows = 1};
+  const cudaError_t error = copy(&c, kind, "cudaMemcpy", NULL);
+  finish_default_stream();
+  return error;
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  Copy c = {.dst = dst, .src = src, .width = bytes, .rows = 1};
+  return copy(&c, kind, "cudaMemcpyAsync", stream);
+}
+
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (width > dst_pitch || width > src_pitch) return result(cudaErrorInvalidValue);
+  Copy c = {.dst = dst, .src = src, .dst_pitch = dst_pitch, .src_pitch = src_pitch, .width = width, .rows = height};
+  return copy(&c, kind, "cudaMemcpy2DAsync", stream);
+}
+
+cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream) {
+  Copy c = {.dst = dst, .width = bytes, .rows = 1, .value = value};
+  if (bytes == 0) return cudaSuccess;
+  if (parcc_checking) check_writes(check_queue(stream, "cudaMemsetAsync", run_set, &c, sizeof c), dst, bytes);
+  else run_set(&c);
   return cudaSuccess;
 }
 
 cudaError_t cudaMemset(void *dst, int value, size_t bytes) {
-  if (bytes > 0) memset(dst, value, bytes);
-  return cudaSuccess;
+  const cudaError_t error = cudaMemsetAsync(dst, value, bytes, NULL);
+  finish_default_stream();
+  return error;
 }
 
-cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream) {
-  (void)stream;
-  return cudaMemset(dst, value, bytes);
-}
+// ---- streams and events
+
+int check_stream_number(cudaStream_t stream) { return stream == NULL ? CHECK_DEFAULT_STREAM : stream->number; }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
   *stream = malloc(sizeof **stream);
   if (*stream == NULL) return result(cudaErrorMemoryAllocation);
   (*stream)->flags = flags;
-  return cudaSuccess;
+  (*stream)->number = parcc_checking ? check_add_stream(flags) : 0;
+  return (*stream)->number < 0 ? result(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (stream == NULL) return result(cudaErrorInvalidResourceHandle);
+  if (parcc_checking) check_remove_stream(stream->number);
   free(stream);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  (void)stream;
+  if (parcc_checking) {
+    check_drain();
+    const Clock clock = check_stream_clock(check_stream_number(stream));
+    check_host_wait(&clock);
+  }
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  (void)stream;
   if (event == NULL) return result(cudaErrorInvalidResourceHandle);
+  if (parcc_checking) check_stream_wait(check_stream_number(stream), &event->clock);
   return flags == 0 ? cudaSuccess : result(cudaErrorInvalidValue);
 }
 
@@ -171,14 +288,20 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  (void)stream;
   if (event == NULL) return result(cudaErrorInvalidResourceHandle);
+  if (parcc_checking) event->clock = check_stream_clock(check_stream_number(stream));
   if (!(event->flags & cudaEventDisableTiming)) clock_gettime(CLOCK_MONOTONIC, &event->recorded);
   return cudaSuccess;
 }
 
+// In the checking mode asking does the work, so the answer is always yes.
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return event == NULL ? result(cudaErrorInvalidResourceHandle) : cudaSuccess;
+  if (event == NULL) return result(cudaErrorInvalidResourceHandle);
+  if (parcc_checking) {
+    check_drain();
+    check_host_wait(&event->clock);
+  }
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return cudaEventQuery(event); }

@@ -1,5 +1,6 @@
 // The part of the CUDA runtime that emitted programs and runtime/common use, on the host. Device memory is host memory.
-// Work is done when it is issued, which is one of the orders that streams and events allow.
+// Work is done when it is issued, which is one of the orders that streams and events allow; in the checking mode
+// (check.h) at the next synchronisation, in any of them.
 #ifndef PARCC_HOST_CUDA_RUNTIME_H
 #define PARCC_HOST_CUDA_RUNTIME_H
 
@@ -47,8 +48,8 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *pointer);
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height,
-                              cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemset(void *dst, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream);
 

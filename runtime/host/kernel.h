@@ -7,7 +7,11 @@
 #include <stdint.h>
 
 // Not inlined: __restrict__ means most on parameters, and profilers show kernels by name.
+#if defined(PARCC_CHECK) && !defined(__clang__) // called in one way or the other, a kernel is to give the same bits
+#define __global__ static __attribute__((noinline, noclone))
+#else
 #define __global__ static __attribute__((noinline))
+#endif
 #define __device__ static inline __attribute__((unused))
 #define __forceinline__
 
@@ -97,11 +101,18 @@ static inline __attribute__((always_inline)) double parcc_unkeyd(int64_t key) {
 
 // ---- launches ------------------------------------------------------------------------------------------------------
 
+#ifndef PARCC_CHECK
 // The one place where a kernel starts.
 #define PARCC_LAUNCH(kernel, work, ...)                                                                                \
   do {                                                                                                                 \
     if ((work) > 0) kernel(__VA_ARGS__);                                                                               \
   } while (0)
+// Says that work after this on the stream will not use what the buffer holds, all bytes of it: for the checking mode, in
+// which a use is then a fault until something is written there.
+#define LIFETIME_END(pointer, bytes, stream) ((void)0)
+#else
+#include "check_launch.h"
+#endif
 #define LAUNCH_ROWS(kernel, rows, ...) PARCC_LAUNCH(kernel, rows, __VA_ARGS__)
 #define LAUNCH_FLAT(kernel, count, ...) PARCC_LAUNCH(kernel, count, __VA_ARGS__)
 #define LAUNCH_LANES(kernel, cols, ...) PARCC_LAUNCH(kernel, cols, __VA_ARGS__)

@@ -1,6 +1,8 @@
 // NCCL on MPI: communicators and collectives.
 #include "nccl_mpi.h"
 
+#include "check.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,9 +98,14 @@ static void copy(void *dst, const void *src, size_t bytes) {
 static ncclResult_t make_comm(ncclComm_t *result, MPI_Comm mpi, int rank, int ranks) {
   ncclComm_t comm = malloc(sizeof *comm);
   if (comm == NULL) return ncclInternalError;
-  *comm = (struct ncclComm){mpi, rank, ranks};
+  *comm = (struct ncclComm){.mpi = mpi, .rank = rank, .ranks = ranks, .check = MPI_COMM_NULL};
   *result = comm;
-  return mpi == MPI_COMM_NULL ? ncclSuccess : nccl_check_mpi(MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN));
+  if (mpi == MPI_COMM_NULL) return ncclSuccess;
+  if (parcc_checking) {
+    const ncclResult_t error = nccl_check_mpi(MPI_Comm_dup(mpi, &comm->check));
+    if (error != ncclSuccess) return error;
+  }
+  return nccl_check_mpi(MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN));
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
@@ -141,6 +148,13 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) { return comm == NULL ? ncclInval
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (comm == NULL) return ncclInvalidArgument;
+  if (parcc_checking) {
+    check_drain();
+    const NcclCall destroy = {.kind = NCCL_DESTROY, .comm = comm};
+    check_match(&destroy);
+    check_finish_messages(comm);
+    if (comm->check != MPI_COMM_NULL) MPI_Comm_free(&comm->check);
+  }
   const ncclResult_t result = comm->mpi == MPI_COMM_NULL ? ncclSuccess : nccl_check_mpi(MPI_Comm_free(&comm->mpi));
   free(comm);
   return result;
@@ -168,99 +182,141 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
 
 // ---- collectives ---------------------------------------------------------------------------------------------------
 
-ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                           ncclComm_t comm, cudaStream_t stream) {
-  (void)stream;
-  MPI_Datatype mpi_type;
-  MPI_Op mpi_op;
-  size_t bytes;
-  if (!usable(send, recv, count, comm) || !nccl_find_type(type, &mpi_type, &bytes) || !find_op(op, &mpi_op))
-    return ncclInvalidArgument;
-  copy(recv, send, count * bytes);
-  if (comm->ranks == 1) return ncclSuccess;
+static ncclResult_t run_all_reduce(const NcclCall *c, MPI_Datatype type, size_t bytes, MPI_Op op) {
+  copy(c->recv, c->send, c->count * bytes);
+  if (c->comm->ranks == 1) return ncclSuccess;
   ncclResult_t result = ncclSuccess;
-  for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE)
+  for (size_t i = 0; i < c->count && result == ncclSuccess; i += MAX_PIECE)
     result = nccl_check_mpi(
-        MPI_Allreduce(MPI_IN_PLACE, (char *)recv + i * bytes, nccl_piece(count - i), mpi_type, mpi_op, comm->mpi));
+        MPI_Allreduce(MPI_IN_PLACE, (char *)c->recv + i * bytes, nccl_piece(c->count - i), type, op, c->comm->mpi));
   return result;
 }
 
-ncclResult_t ncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
-                        ncclComm_t comm, cudaStream_t stream) {
-  (void)stream;
-  MPI_Datatype mpi_type;
-  MPI_Op mpi_op;
-  size_t bytes;
-  if (comm == NULL || root < 0 || root >= comm->ranks) return ncclInvalidArgument;
-  const bool is_root = comm->rank == root; // recv is read on the root only
-  if (!usable(send, is_root ? recv : send, count, comm) || !nccl_find_type(type, &mpi_type, &bytes) ||
-      !find_op(op, &mpi_op))
-    return ncclInvalidArgument;
-  if (is_root) copy(recv, send, count * bytes);
-  if (comm->ranks == 1) return ncclSuccess;
+static ncclResult_t run_reduce(const NcclCall *c, MPI_Datatype type, size_t bytes, MPI_Op op) {
+  const bool is_root = c->comm->rank == c->root; // recv is written on the root only
+  if (is_root) copy(c->recv, c->send, c->count * bytes);
+  if (c->comm->ranks == 1) return ncclSuccess;
   ncclResult_t result = ncclSuccess;
-  for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE)
-    result = nccl_check_mpi(MPI_Reduce(is_root ? MPI_IN_PLACE : (const char *)send + i * bytes,
-                                       is_root ? (char *)recv + i * bytes : NULL, nccl_piece(count - i), mpi_type,
-                                       mpi_op, root, comm->mpi));
+  for (size_t i = 0; i < c->count && result == ncclSuccess; i += MAX_PIECE)
+    result = nccl_check_mpi(MPI_Reduce(is_root ? MPI_IN_PLACE : (const char *)c->send + i * bytes,
+                                       is_root ? (char *)c->recv + i * bytes : NULL, nccl_piece(c->count - i), type, op,
+                                       c->root, c->comm->mpi));
   return result;
 }
 
-ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                           cudaStream_t stream) {
-  (void)stream;
-  MPI_Datatype mpi_type;
-  size_t bytes;
-  if (comm == NULL || root < 0 || root >= comm->ranks || !nccl_find_type(type, &mpi_type, &bytes) ||
-      !usable(comm->rank == root ? send : recv, recv, count, comm))
-    return ncclInvalidArgument;
-  if (comm->rank == root) copy(recv, send, count * bytes);
-  if (comm->ranks == 1) return ncclSuccess;
+static ncclResult_t run_broadcast(const NcclCall *c, MPI_Datatype type, size_t bytes) {
+  if (c->comm->rank == c->root) copy(c->recv, c->send, c->count * bytes);
+  if (c->comm->ranks == 1) return ncclSuccess;
   ncclResult_t result = ncclSuccess;
-  for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE)
-    result = nccl_check_mpi(MPI_Bcast((char *)recv + i * bytes, nccl_piece(count - i), mpi_type, root, comm->mpi));
+  for (size_t i = 0; i < c->count && result == ncclSuccess; i += MAX_PIECE)
+    result =
+        nccl_check_mpi(MPI_Bcast((char *)c->recv + i * bytes, nccl_piece(c->count - i), type, c->root, c->comm->mpi));
   return result;
 }
 
 // Where all the blocks together are more than MPI can count, one rank after the other gets its block.
-ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                               ncclComm_t comm, cudaStream_t stream) {
-  MPI_Datatype mpi_type;
-  MPI_Op mpi_op;
-  size_t bytes;
-  if (!usable(send, recv, count, comm) || !nccl_find_type(type, &mpi_type, &bytes) || !find_op(op, &mpi_op))
-    return ncclInvalidArgument;
-  if (comm->ranks == 1) copy(recv, send, count * bytes);
-  if (comm->ranks == 1 || count == 0) return ncclSuccess;
+static ncclResult_t run_reduce_scatter(const NcclCall *c, MPI_Datatype type, size_t bytes, MPI_Op op) {
+  const size_t count = c->count;
+  const int ranks = c->comm->ranks;
+  if (ranks == 1) copy(c->recv, c->send, count * bytes);
+  if (ranks == 1 || count == 0) return ncclSuccess;
   // MPI's own in-place form puts the block elsewhere than NCCL's, so the block is received aside.
   char *block = malloc(count * bytes);
   if (block == NULL) return ncclSystemError;
   ncclResult_t result = ncclSuccess;
-  if (count <= INT_MAX / (size_t)comm->ranks)
-    result = nccl_check_mpi(MPI_Reduce_scatter_block(send, block, (int)count, mpi_type, mpi_op, comm->mpi));
+  if (count <= INT_MAX / (size_t)ranks)
+    result = nccl_check_mpi(MPI_Reduce_scatter_block(c->send, block, (int)count, type, op, c->comm->mpi));
   else
-    for (int root = 0; root < comm->ranks && result == ncclSuccess; root++)
-      result =
-          ncclReduce((const char *)send + (size_t)root * count * bytes, block, count, type, op, root, comm, stream);
-  if (result == ncclSuccess) memcpy(recv, block, count * bytes);
+    for (int root = 0; root < ranks && result == ncclSuccess; root++) {
+      const NcclCall one = {
+          NCCL_REDUCE, (const char *)c->send + (size_t)root * count * bytes, block, count, c->type, c->op, root,
+          c->comm};
+      result = run_reduce(&one, type, bytes, op);
+    }
+  if (result == ncclSuccess) memcpy(c->recv, block, count * bytes);
   free(block);
   return result;
 }
 
-ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t type, ncclComm_t comm,
-                           cudaStream_t stream) {
-  MPI_Datatype mpi_type;
-  size_t bytes;
-  if (!usable(send, recv, count, comm) || !nccl_find_type(type, &mpi_type, &bytes)) return ncclInvalidArgument;
-  char *own = count == 0 ? recv : (char *)recv + (size_t)comm->rank * count * bytes;
-  copy(own, send, count * bytes);
-  if (comm->ranks == 1 || count == 0) return ncclSuccess;
-  if (count <= INT_MAX / (size_t)comm->ranks)
-    return nccl_check_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, (int)count, mpi_type, comm->mpi));
+static ncclResult_t run_all_gather(const NcclCall *c, MPI_Datatype type, size_t bytes) {
+  const size_t count = c->count;
+  const int ranks = c->comm->ranks;
+  char *own = count == 0 ? c->recv : (char *)c->recv + (size_t)c->comm->rank * count * bytes;
+  copy(own, c->send, count * bytes);
+  if (ranks == 1 || count == 0) return ncclSuccess;
+  if (count <= INT_MAX / (size_t)ranks)
+    return nccl_check_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->recv, (int)count, type, c->comm->mpi));
   ncclResult_t result = ncclSuccess;
-  for (int root = 0; root < comm->ranks && result == ncclSuccess; root++) {
-    char *block = (char *)recv + (size_t)root * count * bytes;
-    result = ncclBroadcast(block, block, count, type, root, comm, stream);
+  for (int root = 0; root < ranks && result == ncclSuccess; root++) {
+    char *block = (char *)c->recv + (size_t)root * count * bytes;
+    const NcclCall one = {NCCL_BROADCAST, block, block, count, c->type, ncclSum, root, c->comm};
+    result = run_broadcast(&one, type, bytes);
   }
   return result;
+}
+
+ncclResult_t nccl_run(const NcclCall *call) {
+  MPI_Datatype type;
+  MPI_Op op = MPI_SUM;
+  size_t bytes;
+  if (!nccl_find_type(call->type, &type, &bytes) || !find_op(call->op, &op)) return ncclInternalError;
+  switch (call->kind) {
+  case NCCL_ALL_REDUCE: return run_all_reduce(call, type, bytes, op);
+  case NCCL_REDUCE: return run_reduce(call, type, bytes, op);
+  case NCCL_BROADCAST: return run_broadcast(call, type, bytes);
+  case NCCL_REDUCE_SCATTER: return run_reduce_scatter(call, type, bytes, op);
+  case NCCL_ALL_GATHER: return run_all_gather(call, type, bytes);
+  case NCCL_SEND:
+  case NCCL_RECV:
+  case NCCL_DESTROY: break;
+  }
+  return ncclInternalError;
+}
+
+// Does the call, or queues it in the checking mode.
+static ncclResult_t issue(const NcclCall *call, cudaStream_t stream) {
+  MPI_Datatype type;
+  MPI_Op op;
+  size_t bytes;
+  if (!nccl_find_type(call->type, &type, &bytes) || !find_op(call->op, &op)) return ncclInvalidArgument;
+  if (!parcc_checking) return nccl_run(call);
+  check_queue_collective(call, stream);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
+  if (!usable(send, recv, count, comm)) return ncclInvalidArgument;
+  const NcclCall call = {NCCL_ALL_REDUCE, send, recv, count, type, op, 0, comm};
+  return issue(&call, stream);
+}
+
+ncclResult_t ncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  if (comm == NULL || root < 0 || root >= comm->ranks || !usable(send, comm->rank == root ? recv : send, count, comm))
+    return ncclInvalidArgument;
+  const NcclCall call = {NCCL_REDUCE, send, recv, count, type, op, root, comm};
+  return issue(&call, stream);
+}
+
+ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  if (comm == NULL || root < 0 || root >= comm->ranks || !usable(comm->rank == root ? send : recv, recv, count, comm))
+    return ncclInvalidArgument;
+  const NcclCall call = {NCCL_BROADCAST, send, recv, count, type, ncclSum, root, comm};
+  return issue(&call, stream);
+}
+
+ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream) {
+  if (!usable(send, recv, count, comm)) return ncclInvalidArgument;
+  const NcclCall call = {NCCL_REDUCE_SCATTER, send, recv, count, type, op, 0, comm};
+  return issue(&call, stream);
+}
+
+ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  if (!usable(send, recv, count, comm)) return ncclInvalidArgument;
+  const NcclCall call = {NCCL_ALL_GATHER, send, recv, count, type, ncclSum, 0, comm};
+  return issue(&call, stream);
 }
