@@ -196,27 +196,6 @@ static bool vanishes_outside(const Expr *e, int adjoint, bool *safe) {
   }
 }
 
-// The iteration dimensions an access uses, in the order in which a packed copy lies best: those of whole dimensions
-// before the first window, the inner dimensions of windows, then the outer ones, each in the tensor's order:
-// x[n, ci, p + r, q + s] gives n, ci, r, s, p, q.
-static int access_dims(const Graph *graph, const Op *op, const Expr *access, const int *solved, int *dims) {
-  bool taken[IR_MAX_DIMS] = {false};
-  int n = 0;
-  const int rank = access->access.rank;
-  int first_window = 0;
-  while (first_window < rank && access_full_dim(graph, op, access, first_window) >= 0) first_window++;
-#define TAKE(dim) do { if (!taken[dim]) { taken[dim] = true; dims[n++] = (dim); } } while (0)
-  for (int i = 0; i < first_window; i++) TAKE(index_plain_dim(&access->access.index[i]));
-  for (int i = first_window; i < rank; i++)
-    for (int d = 0; d < op->n_dims; d++)
-      if (index_uses(&access->access.index[i], d) && solved[d] < 0) TAKE(d);
-  for (int i = first_window; i < rank; i++)
-    for (int d = 0; d < op->n_dims; d++)
-      if (index_uses(&access->access.index[i], d)) TAKE(d);
-#undef TAKE
-  return n;
-}
-
 // For each index of the access chooses the iteration dimension to solve for: solved[d] = index position, else -1.
 static void choose_solved(const Op *op, const Expr *access, bool outputs_first, int *solved) {
   for (int d = 0; d < IR_MAX_DIMS; d++) solved[d] = -1;
@@ -303,7 +282,9 @@ static bool is_plain(const Graph *graph, const Op *op, const Expr *access) {
 static const Expr *spread(Derivation *d, Op *op, const Expr **access, const Expr *bar, int *solved) {
   Graph *graph = d->ad->graph;
   int used[IR_MAX_DIMS];
-  const int n_used = access_dims(graph, op, *access, solved, used);
+  bool outer[IR_MAX_DIMS];
+  for (int k = 0; k < op->n_dims; k++) outer[k] = solved[k] >= 0;
+  const int n_used = access_packing_order(graph, op, *access, outer, used);
   if (n_used > IR_MAX_RANK) fatal("autodiff: the windows of %s have more than %d dimensions", op->name, IR_MAX_RANK);
   Op sum = backward_op(op);
   Index by[IR_MAX_DIMS];

@@ -11,27 +11,21 @@
 #include "passes.h"
 #include "rewrite.h"
 
-// The dimensions that an access uses, in the order of a packed copy: see the gradient's twin in autodiff.
-static int packed_dims(const Graph *graph, const Op *op, const Expr *access, int *dims) {
-  bool taken[IR_MAX_DIMS] = {false};
-  int n = 0, first_window = 0;
-  const int rank = access->access.rank;
-  while (first_window < rank && access_full_dim(graph, op, access, first_window) >= 0) first_window++;
-  for (int round = 0; round < 3; round++)
-    for (int i = round == 0 ? 0 : first_window; i < (round == 0 ? first_window : rank); i++)
-      for (int d = 0; d < op->n_dims; d++) {
-        const bool inner = d >= op->n_out && access_full_dim(graph, op, access, i) < 0;
-        if (!index_uses(&access->access.index[i], d) || taken[d] || (round == 1 && !inner)) continue;
-        taken[d] = true;
-        dims[n++] = d;
-      }
-  return n;
+// Dimensions of the output, and those that the access reads whole and plainly, lie outside of a window.
+static void outer_dims(const Graph *graph, const Op *op, const Expr *access, bool *outer) {
+  for (int d = 0; d < op->n_dims; d++) outer[d] = d < op->n_out;
+  for (int i = 0; i < access->access.rank; i++) {
+    const int d = access_full_dim(graph, op, access, i);
+    if (d >= 0) outer[d] = true;
+  }
 }
 
 static const Expr *pack(Graph *graph, Op *op, const Expr *access) {
   int dims[IR_MAX_DIMS];
+  bool outer[IR_MAX_DIMS];
+  outer_dims(graph, op, access, outer);
   Op packing = {.kind = OP_COMPUTE, .phase = op->phase, .name = "pack", .layer = op->layer, .loc = op->loc};
-  packing.n_dims = packing.n_out = packed_dims(graph, op, access, dims);
+  packing.n_dims = packing.n_out = access_packing_order(graph, op, access, outer, dims);
   if (packing.n_out > IR_MAX_RANK) return access;
   Index by[IR_MAX_DIMS], index[IR_MAX_RANK];
   for (int d = 0; d < op->n_dims; d++) by[d] = index_const(0);

@@ -72,6 +72,23 @@ int access_full_dim(const Graph *graph, const Op *op, const Expr *access, int i)
   return d >= 0 && op->dims[d].extent == graph_tensor(graph, access->access.tensor)->extent[i] ? d : -1;
 }
 
+int access_packing_order(const Graph *graph, const Op *op, const Expr *access, const bool *outer, int *dims) {
+  bool taken[IR_MAX_DIMS] = {false};
+  const int rank = access->access.rank;
+  int n = 0, first_window = 0;
+  while (first_window < rank && access_full_dim(graph, op, access, first_window) >= 0) first_window++;
+  for (int round = 0; round < 3; round++) { // before the first window; inner dimensions; the rest
+    const int begin = round == 0 ? 0 : first_window, end = round == 0 ? first_window : rank;
+    for (int i = begin; i < end; i++)
+      for (int d = 0; d < op->n_dims; d++) {
+        if (!index_uses(&access->access.index[i], d) || taken[d] || (round == 1 && outer[d])) continue;
+        taken[d] = true;
+        dims[n++] = d;
+      }
+  }
+  return n;
+}
+
 void op_drop_unit_dims(Graph *graph, Op *op) {
   Index by[IR_MAX_DIMS];
   Dim dims[IR_MAX_DIMS];

@@ -14,6 +14,10 @@ const Expr *access_plain(const Graph *graph, int tensor, int first_dim);
 bool access_in_range(const Graph *graph, const Op *op, const Expr *access);
 // True if index i of the access is exactly one dimension whose extent is the tensor's.
 int access_full_dim(const Graph *graph, const Op *op, const Expr *access, int i);
+// The iteration dimensions an access uses, in the order in which a packed copy lies best: those of whole dimensions before
+// the first window, then the inner dimensions of windows, then the outer ones, each in the tensor's order:
+// x[n, ci, p + r, q + s] gives n, ci, r, s, p, q. Returns their number.
+int access_packing_order(const Graph *graph, const Op *op, const Expr *access, const bool *outer, int *dims);
 // A dimension of extent 1 always has index 0: drops its coefficients everywhere, and drops it where it is reduced.
 void op_drop_unit_dims(Graph *graph, Op *op);
 // The row-major position in the reduced dimensions, as an index.

@@ -120,7 +120,7 @@ static struct {
 // dense1: init (mlp.dnn:9)
 __global__ void k_init(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
   FLAT(i, count) {
-    const float w_ = 0.035714286f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    const float w_ = 0.035714287f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
     w[i] = w_;
   }
 }
@@ -128,7 +128,7 @@ __global__ void k_init(float *__restrict__ w, long count, unsigned long long see
 // dense2: init (mlp.dnn:9)
 __global__ void k_init2(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
   FLAT(i, count) {
-    const float w_ = 0.044194174f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    const float w_ = 0.044194173f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
     w[i] = w_;
   }
 }

@@ -219,7 +219,7 @@ __global__ void k_init5(float *__restrict__ w, long count, unsigned long long se
 // dense3: init (opaque.dnn:18)
 __global__ void k_init6(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
   FLAT(i, count) {
-    const float w_ = 0.57735027f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    const float w_ = 0.57735026f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
     w[i] = w_;
   }
 }
