@@ -1,12 +1,14 @@
+#define _DEFAULT_SOURCE // MAP_ANONYMOUS, madvise
 #include "base.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { CHUNK_SIZE = 1 << 20 };
+enum { CHUNK_SIZE = 4 << 20 };
 
 typedef struct Chunk {
   struct Chunk *next;
-  size_t used, size;
+  size_t used, size; // bytes of data
   max_align_t data[];
 } Chunk;
 
@@ -31,22 +33,35 @@ static void *checked(void *memory) {
 
 Arena *arena_new(void) { return checked(calloc(1, sizeof(Arena))); }
 
+// Fresh pages are zero. Large ones spare most page faults, which otherwise take a quarter of a compilation.
+static Chunk *chunk_new(size_t room) {
+  const size_t size = sizeof(Chunk) + room;
+  Chunk *chunk = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (chunk == MAP_FAILED) fatal("out of memory");
+#ifdef MADV_HUGEPAGE
+  (void)madvise(chunk, size, MADV_HUGEPAGE); // advice: nothing is lost where it is not taken
+#endif
+  chunk->size = room;
+  return chunk;
+}
+
+static void chunks_free(Chunk *chunk) {
+  for (Chunk *next; chunk != NULL; chunk = next) {
+    next = chunk->next;
+    munmap(chunk, sizeof(Chunk) + chunk->size);
+  }
+}
+
 void arena_free(Arena *arena) {
   if (arena == NULL) return;
-  for (Chunk *chunk = arena->chunk, *next; chunk != NULL; chunk = next) {
-    next = chunk->next;
-    free(chunk);
-  }
+  chunks_free(arena->chunk);
   free(arena);
 }
 
 void arena_reset(Arena *arena) {
   Chunk *kept = arena->chunk;
   if (kept == NULL) return;
-  for (Chunk *chunk = kept->next, *next; chunk != NULL; chunk = next) {
-    next = chunk->next;
-    free(chunk);
-  }
+  chunks_free(kept->next);
   memset(kept->data, 0, kept->used);
   kept->next = NULL;
   kept->used = 0;
@@ -58,9 +73,7 @@ void *arena_alloc(Arena *arena, size_t size) {
   size = (size + align - 1) / align * align;
   Chunk *chunk = arena->chunk;
   if (chunk == NULL || chunk->size - chunk->used < size) {
-    const size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
-    chunk = checked(calloc(1, sizeof *chunk + room));
-    chunk->size = room;
+    chunk = chunk_new(max_i64((int64_t)size, CHUNK_SIZE - (int64_t)sizeof(Chunk)));
     chunk->next = arena->chunk;
     arena->chunk = chunk;
   }

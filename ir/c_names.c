@@ -36,7 +36,7 @@ bool c_is_identifier(const char *name) {
 
 static bool among(const char *const *words, size_t n, const char *name) {
   for (size_t i = 0; i < n; i++)
-    if (str_eq(words[i], name)) return true;
+    if (words[i][0] == name[0] && str_eq(words[i], name)) return true;
   return false;
 }
 
