@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fail.h"
 #include "report.h"
@@ -56,9 +57,13 @@ static void put_scalars(size_t *at, const double *scalars) {
   }
 }
 
+// A line is written whole or not at all.
 static void write_line(size_t length) {
-  if (fwrite(line, 1, length, file) != length || fflush(file) != 0)
-    fail_alone(FAIL_RUN, "cannot write %s: %s", file_path, strerror(errno));
+  const off_t before = ftello(file);
+  if (fwrite(line, 1, length, file) == length && fflush(file) == 0) return;
+  const int reason = errno;
+  if (before >= 0 && ftruncate(fileno(file), before) != 0) fprintf(stderr, "%s: its last line is not whole\n", file_path);
+  fail_alone(FAIL_RUN, "cannot write %s: %s", file_path, strerror(reason));
 }
 
 void log_step(const StepReport *report) {

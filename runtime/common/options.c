@@ -174,7 +174,9 @@ void options_print_help(const ParccModel *model) {
     const ParccInput *input = &model->inputs[i];
     if (input->source.kind == NULL)
       printf("  %s: no files named, the program runs on --data synthetic only\n", input->name);
-    else printf("  %s: %s, %s (%s)\n", input->name, input->source.train, input->source.test, input->source.kind);
+    else
+      printf("  %s: %s%s%s (%s)\n", input->name, input->source.train, input->source.test != NULL ? ", " : "",
+             input->source.test != NULL ? input->source.test : "", input->source.kind);
   }
   printf("\nA rank that dies or runs another program, other options or other data ends the run at once, one that hangs "
          "within\n"
