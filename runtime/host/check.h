@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
   const char *at;
   size_t width, stride, count;
-  bool written, may_pad;
+  bool written, hands_on;
 } Access;
 
 typedef struct Item Item;
@@ -51,6 +51,7 @@ struct Item {
   Item *next; // in the stream
   Work work;
   Clock before;
+  bool hands_on; // communication, copies on the device: that something is undefined shows where it is used
   uint32_t turn; // communication: runs in the order of issue, this is its place in it from 1; else 0
   void (*run)(void *args);
   void *args;
@@ -107,8 +108,8 @@ static inline bool check_inside(const Allocation *a, const void *at, size_t byte
 }
 void check_guards(const Work *last, bool whole); // next to the allocations, or all of the zones, at the end of a drain
 void check_poison(void *at, size_t bytes);
-// Where there is poison in [at, at + bytes), NULL: nowhere. may_pad: a tail that fills up to the alignment is no fault.
-const char *check_find_poison(const char *at, size_t bytes, bool may_pad);
+// Where there is poison in [at, at + bytes), NULL: nowhere.
+const char *check_find_poison(const char *at, size_t bytes);
 // "t.relu (device memory + 4096)", from the names seen in launches. Valid until the fourth next call.
 const char *check_name(const void *at);
 void check_learn_name(const void *at, const char *text, size_t length); // text: a literal of the program

@@ -65,7 +65,7 @@ void check_touch(const char *at, size_t bytes, bool written) {
 static void do_access(const Access *access) {
   for (size_t k = 0; k < access->count; k++) {
     const char *at = access->at + k * access->stride;
-    const char *poison = access->written ? NULL : check_find_poison(at, access->width, access->may_pad);
+    const char *poison = access->written || access->hands_on ? NULL : check_find_poison(at, access->width);
     check_touch(at, access->width, access->written);
     if (poison != NULL) check_poison_read(poison);
   }

@@ -74,6 +74,7 @@ void check_queue_collective(const NcclCall *call, cudaStream_t stream) {
   const bool is_root = call->comm->rank == call->root;
   Item *item = check_queue(stream, names[call->kind], run_collective, call, sizeof *call);
   check_take_turn(item);
+  item->hands_on = true;
   if (call->kind != NCCL_BROADCAST || is_root)
     check_reads(item, call->send, call->kind == NCCL_REDUCE_SCATTER ? all : bytes);
   const bool writes =

@@ -40,16 +40,10 @@ void check_poison(void *at, size_t bytes) {
   for (; p < end; p++) *p = (char)poison_byte(p);
 }
 
-const char *check_find_poison(const char *at, size_t bytes, bool may_pad) {
-  const char *end = at + bytes, *p = at + (4 - (uintptr_t)at % 4) % 4;
-  for (; end - p >= 4; p += 4) {
-    if (word_at(p) != CHECK_POISON) continue;
-    const char *from = p;
-    while (end - p >= 4 && word_at(p) == CHECK_POISON && (uintptr_t)(p + 4) % CHECK_ALIGNMENT != 0) p += 4;
-    const bool padding =
-        may_pad && end - p >= 4 && word_at(p) == CHECK_POISON && (uintptr_t)from % CHECK_ALIGNMENT != 0;
-    if (!padding) return from;
-  }
+const char *check_find_poison(const char *at, size_t bytes) {
+  const char *end = at + bytes;
+  for (const char *p = at + (4 - (uintptr_t)at % 4) % 4; end - p >= 4; p += 4)
+    if (word_at(p) == CHECK_POISON) return p;
   return NULL;
 }
 

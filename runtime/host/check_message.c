@@ -97,6 +97,7 @@ void check_queue_messages(const NcclCall *calls, size_t n, cudaStream_t stream, 
   const char *what = n > 1 ? "messages" : calls[0].kind == NCCL_SEND ? "ncclSend" : "ncclRecv";
   Item *item = check_queue(stream, what, run_messages, m, bytes);
   check_take_turn(item);
+  item->hands_on = true;
   for (size_t i = 0; i < n; i++)
     if (calls[i].kind == NCCL_SEND) check_reads(item, calls[i].send, bytes_of(&calls[i]));
     else check_writes(item, calls[i].recv, bytes_of(&calls[i]));

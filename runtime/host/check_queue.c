@@ -119,7 +119,7 @@ void check_access(Item *item, bool written, const void *at, size_t width, size_t
   // Grows at powers of two.
   const size_t n = item->n_accesses;
   if ((n & (n - 1)) == 0) item->accesses = must(realloc(item->accesses, (n == 0 ? 1 : 2 * n) * sizeof *item->accesses));
-  item->accesses[item->n_accesses++] = (Access){at, width, stride, count, written, item->turn != 0};
+  item->accesses[item->n_accesses++] = (Access){at, width, stride, count, written, item->hands_on};
 }
 
 void check_take_turn(Item *item) { item->turn = ++turns; }

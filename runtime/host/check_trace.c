@@ -25,7 +25,7 @@ static void access(const char *at, size_t bytes, bool written) {
                written ? "writes" : "reads", check_name(at));
   if (!check_inside(a, at, bytes)) fail_bounds(a, at, bytes, written);
   check_touch(at, bytes, written);
-  const char *poison = written ? NULL : check_find_poison(at, bytes, false);
+  const char *poison = written ? NULL : check_find_poison(at, bytes);
   if (poison != NULL) check_poison_read(poison);
 }
 

@@ -186,6 +186,7 @@ static void queue_copy(Copy *c, cudaMemcpyKind kind, const char *what, cudaStrea
   c->writer = writer_of(c->src);
   if (src_host && src == NULL) take_aside(c);
   Item *item = check_queue(stream, what, run_copy, c, sizeof *c);
+  item->hands_on = !dst_host || (dst != NULL && dst->device);
   if (!src_host || src != NULL) check_access(item, false, from, c->width, c->src_pitch, c->rows);
   if (!dst_host || dst != NULL) check_access(item, true, c->dst, c->width, c->dst_pitch, c->rows);
   if (dst_host && dst == NULL) cudaStreamSynchronize(stream); // CUDA returns when it has arrived

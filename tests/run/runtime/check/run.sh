@@ -52,7 +52,7 @@ caught() {
 }
 
 caught WAIT_MISSING 2 "race on t.w_grad" "ncclAllReduce in dense all_reduce (check.dnn:5) on stream comm" "in sgd (check.dnn:9) on stream compute" "no event"
-caught RECORD_MISSING 2 "t.w_grad" "ncclAllReduce in dense all_reduce (check.dnn:5) on stream comm" # a race, or nothing written
+caught RECORD_MISSING 2 "race on t.w_grad" "k_scale in dense gradient (check.dnn:5)" "ncclAllReduce in dense all_reduce (check.dnn:5)"
 caught REUSE_EARLY 2 "race on t.w_grad" "k_fill in hidden (check.dnn:7)" "dense all_reduce"
 caught OVERLAP 2 "k_add_to in loss (check.dnn:11) on stream compute: reads" "not defined since LIFETIME_END in output (check.dnn:10)"
 caught ENDED 2 "k_add in sgd (check.dnn:9) on stream compute: reads" "not defined since LIFETIME_END in hidden (check.dnn:7)"
