@@ -1,7 +1,7 @@
 // Launches in programs that parcc-cc --check builds: calls, or queued in the checking mode (check.h).
 //
 // Taken apart from kernel.h because a kernel whose address is taken is slower: compilers then no longer work the arguments
-// that are the same in all launches into it (measured on lenet and alexnet: up to a third).
+// that are the same in all launches into it, or only into a copy that gives other bits (runtime/README.md has numbers).
 #ifndef PARCC_HOST_CHECK_LAUNCH_H
 #define PARCC_HOST_CHECK_LAUNCH_H
 
