@@ -15,7 +15,6 @@ typedef struct {
 World world_start(int *argc, char ***argv, int wanted_ranks);
 
 // The collectives below are called by all ranks.
-void world_barrier(void);
 void world_broadcast(void *data, size_t bytes, int root);
 void world_all_gather(const void *send, void *recv, size_t bytes); // recv: bytes of every rank, in order
 

@@ -55,10 +55,6 @@ World world_start(int *argc, char ***argv, int wanted_ranks) {
 
 static int piece(size_t left) { return left < MAX_PIECE ? (int)left : MAX_PIECE; }
 
-void world_barrier(void) {
-  if (running) CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
-}
-
 void world_broadcast(void *data, size_t bytes, int root) {
   for (size_t i = 0; running && i < bytes; i += MAX_PIECE)
     CHECK_MPI(MPI_Bcast((char *)data + i, piece(bytes - i), MPI_BYTE, root, MPI_COMM_WORLD));
