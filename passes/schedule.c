@@ -16,6 +16,7 @@ typedef struct Scheduler {
   VEC(int) free; // events that nobody waits for any more
   VEC(Step *) out;
   int event;     // at hand
+  bool conditional; // the procedure at hand does not run in every step: what it waits for has to be waited for again
 } Scheduler;
 
 enum { READY = 0 }; // the event that tells the communication stream that an operand is there
@@ -39,7 +40,7 @@ static void wait_for_buffer(Scheduler *s, int buffer, const Step *near) {
   sync_step(s, STEP_WAIT, event, STREAM_COMPUTE, near)->sync.collective = s->running[event];
   for (int b = 0; b < s->program->buffers.len; b++) // a change has two or three buffers
     if (s->pending[b] == event) s->pending[b] = -1;
-  vec_push(s->program->arena, &s->free, event);
+  if (!s->conditional) vec_push(s->program->arena, &s->free, event);
 }
 
 typedef struct StepUse {
@@ -66,7 +67,10 @@ static int new_event(Scheduler *s) {
 
 static bool communicates(const Step *step) { return step->kind == STEP_COLLECTIVE; }
 
+// join: nothing may be in flight when the procedure ends.
 static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
+  int *before = NEW_ARRAY(s->program->arena, int, s->program->buffers.len);
+  if (s->program->buffers.len > 0) memcpy(before, s->pending, sizeof *before * (size_t)s->program->buffers.len);
   s->out.at = NULL;
   s->out.len = s->out.cap = 0;
   for (int i = 0; i < procedure->steps.len; i++) {
@@ -86,7 +90,9 @@ static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
     s->event = event;
     step_visit_tensors(step, mark_pending, &started);
   }
-  for (int b = 0; join && b < s->program->buffers.len; b++) wait_for_buffer(s, b, NULL);
+  for (int b = 0; b < s->program->buffers.len; b++)
+    if (join || (s->conditional && s->pending[b] != before[b])) wait_for_buffer(s, b, NULL);
+  if (s->conditional) memcpy(s->pending, before, sizeof *before * (size_t)s->program->buffers.len);
   procedure->steps.at = s->out.at;
   procedure->steps.len = s->out.len;
   procedure->steps.cap = s->out.cap;
@@ -100,7 +106,9 @@ void pass_schedule(Compilation *c) {
   for (int k = 0; k < PROCEDURES; k++) n_collectives += p->procedure[k].steps.len;
   s.running = NEW_ARRAY(p->arena, const Step *, n_collectives + 1);
   p->n_events = 1; // READY
-  for (int k = 0; k < PROCEDURES; k++) // what is in flight may cross from backward into the update, but not beyond
+  for (int k = 0; k < PROCEDURES; k++) { // what is in flight may cross from backward into the update, but not beyond
+    s.conditional = k == PROC_REPORT;
     schedule_procedure(&s, &p->procedure[k], k == PROC_INIT || k == PROC_UPDATE || k == PROC_EVALUATE);
+  }
   if (p->n_events == 1) p->n_events = 0;
 }

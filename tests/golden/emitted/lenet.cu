@@ -977,26 +977,37 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[10], 0));
+
   AT("conv1 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd, 150, t.conv1_w_d, t.conv1_w_grad_whole, t.conv1_w, 150);
   LAUNCH_FLAT(k_sgd2, 150, t.conv1_w_v, t.conv1_w_d, 150);
   LAUNCH_FLAT(k_sgd3, 150, t.conv1_w_u, t.conv1_w_v, 150, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
   LAUNCH_FLAT(k_sgd4, 6, t.conv1_b_v, t.conv1_b_u, t.conv1_b_grad_whole, 6, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
 
   AT("conv2 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 2400, t.conv2_w_v, t.conv2_w_u, t.conv2_w_grad_whole, 2400, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   LAUNCH_FLAT(k_sgd4, 16, t.conv2_b_v, t.conv2_b_u, t.conv2_b_grad_whole, 16, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
 
   AT("dense1 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 48000, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 48000, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_FLAT(k_sgd4, 120, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 120, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense2 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 10080, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 10080, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_sgd4, 84, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 84, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 840, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 840, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd4, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
 }
 
@@ -1055,7 +1066,7 @@ static void evaluate(void) {
 
   AT("all_reduce", "lenet.dnn:14");
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
@@ -1064,9 +1075,9 @@ static void evaluate(void) {
 
   AT("all_reduce", "lenet.dnn:14");
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[10], 0));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
@@ -1079,8 +1090,8 @@ static void evaluate(void) {
 
   AT("all_reduce", "lenet.dnn:15");
   CHECK_NCCL(ncclAllReduce(t.eval_accuracy_sum, t.eval_accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_accuracy, t.eval_accuracy_sum_whole, t.eval_cross_entropy_sum_2_whole);

@@ -596,16 +596,23 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+
   AT("dense1 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 401408, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 401408, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_FLAT(k_sgd, 512, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 512, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense2 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 262144, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 262144, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_sgd, 512, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 512, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 5120, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 5120, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
 }
 

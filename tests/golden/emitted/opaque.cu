@@ -1045,21 +1045,30 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+
   AT("sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 6, t.weight_u, t.weight_grad_whole, 6, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_sgd, 18, t.table_u, t.table_grad_whole, 18, (float)parcc.lr);
   LAUNCH_FLAT(k_sgd2, 1, t.heat_u, t.heat_grad, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
 
   AT("dense1 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 30, t.dense1_w_u, t.dense1_w_grad_whole, 30, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
   LAUNCH_FLAT(k_sgd, 6, t.dense1_b_u, t.dense1_b_grad_whole, 6, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense2 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 24, t.dense2_w_u, t.dense2_w_grad_whole, 24, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LAUNCH_FLAT(k_sgd, 4, t.dense2_b_u, t.dense2_b_grad_whole, 4, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 12, t.dense3_w_u, t.dense3_w_grad_whole, 12, (float)parcc.lr);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd, 4, t.dense3_b_u, t.dense3_b_grad_whole, 4, (float)parcc.lr);
 }
 
@@ -1079,8 +1088,8 @@ static void evaluate(void) {
 
   AT("all_gather", "opaque.dnn:16");
   parcc_exchange(t.eval_sorted_y, &division[0], t.eval_sorted_y_moved, &division[1], t.eval_sorted_y_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("distances", "opaque.dnn:16");
   {
@@ -1097,8 +1106,8 @@ static void evaluate(void) {
 
   AT("all_gather", "opaque.dnn:17");
   parcc_exchange(t.eval_stop, &division[2], t.eval_stop_moved, &division[3], t.eval_stop_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("distances", "opaque.dnn:17");
   {
@@ -1127,7 +1136,7 @@ static void evaluate(void) {
 
   AT("all_reduce", "opaque.dnn:19");
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
@@ -1136,7 +1145,7 @@ static void evaluate(void) {
 
   AT("all_reduce", "opaque.dnn:19");
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
   AT("exp", "opaque.dnn:20");
   LAUNCH_ROWS(k_exp_mean2, 1, t.eval_mean_sum, t.eval_mean_sum_2, t.eval_distances, 7 * batch.len);
@@ -1145,11 +1154,11 @@ static void evaluate(void) {
 
   AT("all_reduce", "opaque.dnn:20");
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_2, t.eval_mean_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_mean, 1, t.eval_mean_sum_3, t.eval_mean_sum_4, t.eval_distances_2, 7 * batch.len);
@@ -1158,21 +1167,21 @@ static void evaluate(void) {
 
   AT("all_reduce", "opaque.dnn:20");
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_3, t.eval_mean_sum_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_4, t.eval_mean_sum_4, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_FLAT(k_mean_mul2, 1, t.eval_mul, t.eval_mean_sum_3_whole, t.eval_mean_sum_4_whole, t.eval_mean_3);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_FLAT(k_mean_add2, 1, t.eval_add_2, t.eval_mean_sum_whole, t.eval_mean_sum_2_whole, t.eval_mul);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.eval_cross_entropy, t.eval_loss, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole, t.eval_add_2);
