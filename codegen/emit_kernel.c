@@ -24,6 +24,7 @@ typedef struct Emitter {
   bool generic; // names that do not depend on the model, to compare kernels
   Names taken;
   const char *var[IR_MAX_DIMS];    // loop variables
+  const char *first_lane;          // KERNEL_LANES: where the lanes of a thread begin along the last row dim
   const char *len[IR_MAX_DIMS];    // their extents: a parameter or a literal
   const char **pointer;            // by kernel tensor; those that share a buffer share a name
   const char *(*extent)[IR_MAX_RANK]; // by kernel tensor: names of extents, made when first needed
@@ -108,6 +109,7 @@ static void name_dims(Emitter *e) {
     const LoopDim *dim = &e->k->dims[d];
     const bool flat = e->k->kind == KERNEL_FLAT;
     e->var[d] = flat ? "i" : fresh(e, joined_name(e, dim->name), "d");
+    if (e->k->kind == KERNEL_LANES && d == e->k->n_grid - 1) e->first_lane = fresh(e, arena_printf(e->arena, "%s0", e->var[d]), "d0");
     const char *value = name_extent(e->arena, e->p, dim->extent);
     if (literal_extent(e, d)) e->len[d] = value;
     else if (flat) {
@@ -390,7 +392,7 @@ static void open_lane(Emitter *e) {
   line(e, "LANE(l, lanes) {");
   e->indent += 2;
   e->lane_start = e->body->len;
-  line(e, "const long %s = %s0 + l;", e->var[last], e->var[last]);
+  line(e, "const long %s = %s + l;", e->var[last], e->first_lane);
   e->lane_end = e->body->len;
 }
 
@@ -627,7 +629,7 @@ static void open_rows(Emitter *e) {
   text_printf(&head, "%s(", is_lanes(e) ? "_LANES" : "");
   for (int d = extra; d < n; d++) {
     const bool last = is_lanes(e) && d == n - 1;
-    text_printf(&head, "%s%s%s, %s", d == extra ? "" : ", ", e->var[d], last ? "0, lanes" : "", e->len[d]);
+    text_printf(&head, "%s%s%s, %s", d == extra ? "" : ", ", last ? e->first_lane : e->var[d], last ? ", lanes" : "", e->len[d]);
   }
   if (n == 0) text_printf(&head, "row, 1");
   line(e, "%s) {", text_str(&head));

@@ -19,7 +19,7 @@ static const char *const keywords[] = {
 static const char *const taken[] = {
     "arena", "argc", "argv", "blockDim", "blockIdx", "cos", "count", "dim3", "division", "erf", "errno",
     "evaluate", "event", "everybody", "exp", "fabs",
-    "floor", "forward", "backward", "gamma", "gridDim", "i", "init", "inputs", "j0", "j1", "jn", "l", "lanes",
+    "floor", "forward", "backward", "gamma", "gridDim", "i", "init", "Interval", "inputs", "j0", "j1", "jn", "l", "lanes",
     "learning_rate", "linux", "list_stored", "log", "main", "model", "one", "parcc", "place_tensors", "pow", "report",
     "samples", "scalars", "sin", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx", "unix", "update",
     "warpSize", "y0", "y1", "yn", "zero",
@@ -44,9 +44,13 @@ bool c_is_keyword(const char *name) { return among(keywords, sizeof keywords / s
 
 bool c_is_taken(const char *name) { return among(taken, sizeof taken / sizeof *taken, name); }
 
-// Macros are written in capitals (those of one or two letters are ours), and the libraries' names begin with theirs.
+// Macros are written in capitals (those of one or two letters are ours), types end with _t, the libraries' names begin with
+// theirs, and those of the language with an underscore.
 static bool may_be_foreign(const char *name) {
-  static const char *const prefixes[] = {"cuda", "cublas", "nccl", "parcc", "__"};
+  static const char *const prefixes[] = {"cuda", "cublas", "nccl", "parcc", "Parcc", "__"};
+  const size_t len = strlen(name);
+  if (len > 2 && str_eq(name + len - 2, "_t")) return true;
+  if (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z') return true;
   bool lower = false, upper = false;
   for (const char *c = name; *c != '\0'; c++) {
     lower |= *c >= 'a' && *c <= 'z';

@@ -12,6 +12,7 @@
 #include "rewrite.h"
 
 enum { MAX_FUSED = 40 };             // operators in one kernel
+enum { MAX_TENSORS = 24 };           // tensors of one kernel: its arguments are to be read
 enum { MAX_SERIAL_ELEMENTS = 1 << 16 }; // elements that a kernel without rows may run over
 
 typedef struct Fuser {
@@ -193,7 +194,7 @@ static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
   Group *group = &f->g->groups.at[group_id];
   const Op *op = &f->graph->ops.at[op_id];
   if (group->kind != GROUP_KERNEL || group->phase != op->phase || group->ops.len >= MAX_FUSED) return false;
-  if (!same_pins(f, group, op)) return false;
+  if (!same_pins(f, group, op) || group->tensors.len >= MAX_TENSORS) return false;
   Join j = {.f = f, .group = group, .op = op};
   for (int d = 0; d < IR_MAX_DIMS; d++) j.class[d] = -1;
   expr_visit(op->body, unify_access, &j);

@@ -3,7 +3,7 @@
 //   mesh        data=3
 //   plan        data parallel: the batch of 5 is divided over the ranks, parameters are on every rank
 //   parameters  360
-//   memory      19200 bytes on each device, in one arena (largest sum of live tensors: 19200)
+//   memory      19456 bytes on each device, in one arena (largest sum of live tensors: 19456)
 //   sent by each rank in a step: forward 3 collectives, 267 bytes; backward 10 collectives, 4096 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 3 PROG --data DIR
@@ -83,6 +83,7 @@ static struct {
   double *layernorm1_gamma_grad_square; // layernorm1.gamma.grad.square []
   double *layernorm1_beta_grad_square; // layernorm1.beta.grad.square []
   double *gradient_norm; // gradient_norm []
+  double *gradient_scale; // gradient_scale []
   double *dense1_w_m; // dense1.w.m [12, 12]
   double *dense1_w_v; // dense1.w.v [12, 12]
   double *dense1_w_u; // dense1.w.u [12, 12]
@@ -520,7 +521,7 @@ __global__ void k_gradient_norm(double *__restrict__ square, const double *__res
 }
 
 // dense1: gradient_norm_clip_adamw (norms.dnn:10)
-__global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, double *__restrict__ m2, double *__restrict__ v2, double *__restrict__ u2, double *__restrict__ m3, double *__restrict__ v3, double *__restrict__ u3, double *__restrict__ m4, double *__restrict__ v4, double *__restrict__ u4, double *__restrict__ m5, double *__restrict__ v5, double *__restrict__ u5, double *__restrict__ m6, double *__restrict__ v6, double *__restrict__ u6, double *__restrict__ m7, double *__restrict__ v7, double *__restrict__ u7, double *__restrict__ m8, double *__restrict__ v8, double *__restrict__ u8, const double *__restrict__ whole, const double *__restrict__ square2, const double *__restrict__ square3, const double *__restrict__ square4, const double *__restrict__ square5, const double *__restrict__ square6, const double *__restrict__ square7, const double *__restrict__ square8, const double *__restrict__ whole2, const double *__restrict__ grad, const double *__restrict__ whole3, const double *__restrict__ whole4, const double *__restrict__ whole5, const double *__restrict__ whole6, const double *__restrict__ whole7, long len_coci, long len_coci2, long CO, long C, long C2, long len_co2, long C3, long C4, double lr, double step) {
+__global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, double *__restrict__ gradient_scale, double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, double *__restrict__ m2, double *__restrict__ v2, const double *__restrict__ whole, const double *__restrict__ square2, const double *__restrict__ square3, const double *__restrict__ square4, const double *__restrict__ square5, const double *__restrict__ square6, const double *__restrict__ square7, const double *__restrict__ square8, const double *__restrict__ whole2, long len_coci, long CO, double lr, double step) {
   GRID(row, 1) {
     (void)row;
     double square_ = 0.0;
@@ -531,6 +532,7 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
     const double gradient_norm_ = sqrt((((((((square_ + square2[0]) + square3[0]) + square4[0]) + square5[0]) + square6[0]) + square7[0]) + square8[0]));
     const double gradient_scale_ = 1.0 / parcc_max(gradient_norm_, 1.0);
     ONCE gradient_norm[0] = gradient_norm_;
+    ONCE gradient_scale[0] = gradient_scale_;
     BLOCK(coci, len_coci) {
       const double clipped_ = whole[coci] * gradient_scale_;
       const double m_ = (0.9 * m[coci]) + (0.09999999999999998 * clipped_);
@@ -544,65 +546,30 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
       const double clipped_2 = whole2[co] * gradient_scale_;
       const double m_2 = (0.9 * m2[co]) + (0.09999999999999998 * clipped_2);
       const double v_2 = (0.999 * v2[co]) + ((0.0010000000000000009 * clipped_2) * clipped_2);
-      const double u_2 = (u2[co] * (1.0 - (0.01 * lr))) - ((lr * (m_2 / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_2 / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
       m2[co] = m_2;
       v2[co] = v_2;
-      u2[co] = u_2;
     }
-    BLOCK(c, C) {
-      const double clipped_3 = grad[c] * gradient_scale_;
-      const double m_3 = (0.9 * m3[c]) + (0.09999999999999998 * clipped_3);
-      const double v_3 = (0.999 * v3[c]) + ((0.0010000000000000009 * clipped_3) * clipped_3);
-      const double u_3 = (u3[c] * (1.0 - (0.01 * lr))) - ((lr * (m_3 / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_3 / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-      m3[c] = m_3;
-      v3[c] = v_3;
-      u3[c] = u_3;
-    }
-    BLOCK(c2, C2) {
-      const double clipped_4 = whole3[c2] * gradient_scale_;
-      const double m_4 = (0.9 * m4[c2]) + (0.09999999999999998 * clipped_4);
-      const double v_4 = (0.999 * v4[c2]) + ((0.0010000000000000009 * clipped_4) * clipped_4);
-      const double u_4 = (u4[c2] * (1.0 - (0.01 * lr))) - ((lr * (m_4 / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_4 / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-      m4[c2] = m_4;
-      v4[c2] = v_4;
-      u4[c2] = u_4;
-    }
-    BLOCK(coci2, len_coci2) {
-      const double clipped_5 = whole4[coci2] * gradient_scale_;
-      const double m_5 = (0.9 * m5[coci2]) + (0.09999999999999998 * clipped_5);
-      const double v_5 = (0.999 * v5[coci2]) + ((0.0010000000000000009 * clipped_5) * clipped_5);
-      const double u_5 = (u5[coci2] * (1.0 - (0.01 * lr))) - ((lr * (m_5 / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_5 / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-      m5[coci2] = m_5;
-      v5[coci2] = v_5;
-      u5[coci2] = u_5;
-    }
-    BLOCK(co2, len_co2) {
-      const double clipped_6 = whole5[co2] * gradient_scale_;
-      const double m_6 = (0.9 * m6[co2]) + (0.09999999999999998 * clipped_6);
-      const double v_6 = (0.999 * v6[co2]) + ((0.0010000000000000009 * clipped_6) * clipped_6);
-      const double u_6 = (u6[co2] * (1.0 - (0.01 * lr))) - ((lr * (m_6 / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_6 / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-      m6[co2] = m_6;
-      v6[co2] = v_6;
-      u6[co2] = u_6;
-    }
-    BLOCK(c3, C3) {
-      const double clipped_7 = whole6[c3] * gradient_scale_;
-      const double m_7 = (0.9 * m7[c3]) + (0.09999999999999998 * clipped_7);
-      const double v_7 = (0.999 * v7[c3]) + ((0.0010000000000000009 * clipped_7) * clipped_7);
-      const double u_7 = (u7[c3] * (1.0 - (0.01 * lr))) - ((lr * (m_7 / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_7 / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-      m7[c3] = m_7;
-      v7[c3] = v_7;
-      u7[c3] = u_7;
-    }
-    BLOCK(c4, C4) {
-      const double clipped_8 = whole7[c4] * gradient_scale_;
-      const double m_8 = (0.9 * m8[c4]) + (0.09999999999999998 * clipped_8);
-      const double v_8 = (0.999 * v8[c4]) + ((0.0010000000000000009 * clipped_8) * clipped_8);
-      const double u_8 = (u8[c4] * (1.0 - (0.01 * lr))) - ((lr * (m_8 / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_8 / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-      m8[c4] = m_8;
-      v8[c4] = v_8;
-      u8[c4] = u_8;
-    }
+  }
+}
+
+// dense1: adamw (norms.dnn:10)
+__global__ void k_adamw(double *__restrict__ u, const double *__restrict__ m, const double *__restrict__ v, long count, double lr, double step) {
+  FLAT(i, count) {
+    const double u_ = (u[i] * (1.0 - (0.01 * lr))) - ((lr * (m[i] / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v[i] / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
+    u[i] = u_;
+  }
+}
+
+// batchnorm1: clip_adamw (norms.dnn:10)
+__global__ void k_clip_adamw(double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, const double *__restrict__ grad, const double *__restrict__ gradient_scale, long count, double lr, double step) {
+  FLAT(i, count) {
+    const double clipped_ = grad[i] * gradient_scale[0];
+    const double m_ = (0.9 * m[i]) + (0.09999999999999998 * clipped_);
+    const double v_ = (0.999 * v[i]) + ((0.0010000000000000009 * clipped_) * clipped_);
+    const double u_ = (u[i] * (1.0 - (0.01 * lr))) - ((lr * (m_ / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_ / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
+    m[i] = m_;
+    v[i] = v_;
+    u[i] = u_;
   }
 }
 
@@ -929,7 +896,22 @@ static void update(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense1 gradient_norm", "norms.dnn:10");
-  LAUNCH_ROWS(k_gradient_norm_clip_adamw, 1, t.gradient_norm, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_b_m, t.dense1_b_v, t.dense1_b_u, t.batchnorm1_gamma_m, t.batchnorm1_gamma_v, t.batchnorm1_gamma_u, t.batchnorm1_beta_m, t.batchnorm1_beta_v, t.batchnorm1_beta_u, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.layernorm1_gamma_m, t.layernorm1_gamma_v, t.layernorm1_gamma_u, t.layernorm1_beta_m, t.layernorm1_beta_v, t.layernorm1_beta_u, t.dense1_w_grad_whole, t.dense1_b_grad_square, t.batchnorm1_gamma_grad_square, t.batchnorm1_beta_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.layernorm1_gamma_grad_square, t.layernorm1_beta_grad_square, t.dense1_b_grad_whole, t.batchnorm1_gamma_grad, t.batchnorm1_beta_grad_whole, t.dense2_w_grad_whole, t.dense2_b_grad_whole, t.layernorm1_gamma_grad_whole, t.layernorm1_beta_grad_whole, 144, 144, 12, 12, 12, 12, 12, 12, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_ROWS(k_gradient_norm_clip_adamw, 1, t.gradient_norm, t.gradient_scale, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_b_m, t.dense1_b_v, t.dense1_w_grad_whole, t.dense1_b_grad_square, t.batchnorm1_gamma_grad_square, t.batchnorm1_beta_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.layernorm1_gamma_grad_square, t.layernorm1_beta_grad_square, t.dense1_b_grad_whole, 144, 12, (double)parcc.lr, (double)parcc.step);
+
+  AT("dense1 adamw", "norms.dnn:10");
+  LAUNCH_FLAT(k_adamw, 12, t.dense1_b_u, t.dense1_b_m, t.dense1_b_v, 12, (double)parcc.lr, (double)parcc.step);
+
+  AT("batchnorm1 clip", "norms.dnn:10");
+  LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_gamma_m, t.batchnorm1_gamma_v, t.batchnorm1_gamma_u, t.batchnorm1_gamma_grad, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_beta_m, t.batchnorm1_beta_v, t.batchnorm1_beta_u, t.batchnorm1_beta_grad_whole, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
+
+  AT("dense2 clip", "norms.dnn:10");
+  LAUNCH_FLAT(k_clip_adamw, 144, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, t.gradient_scale, 144, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
+
+  AT("layernorm1 clip", "norms.dnn:10");
+  LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_gamma_m, t.layernorm1_gamma_v, t.layernorm1_gamma_u, t.layernorm1_gamma_grad_whole, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_beta_m, t.layernorm1_beta_v, t.layernorm1_beta_u, t.layernorm1_beta_grad_whole, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
 }
 
 // Losses and metrics of a batch of the test split.
@@ -1001,7 +983,7 @@ static const ParccModel model = {
 };
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(19200);
+  char *const arena = parcc_arena(19456);
   t.dense1_w = (double *)(arena + 0);
   t.dense1_b = (double *)(arena + 1280);
   t.batchnorm1_gamma = (double *)(arena + 1536);
@@ -1066,6 +1048,7 @@ static void place_tensors(void) {
   t.layernorm1_gamma_grad_square = (double *)(arena + 18432);
   t.layernorm1_beta_grad_square = (double *)(arena + 18688);
   t.gradient_norm = (double *)(arena + 18944);
+  t.gradient_scale = (double *)(arena + 19200);
   t.dense1_w_m = (double *)(arena + 4608);
   t.dense1_w_v = (double *)(arena + 5888);
   t.dense1_w_u = (double *)(arena + 0);
