@@ -31,8 +31,8 @@ static Model *elaborate(const char *path, const ElabOptions *options) {
 
 // The value of an expression of run scalars only.
 static double learning_rate(double step, double steps) {
-  Arena *scratch = arena_new();
   if (model->learning_rate == NULL) return 0; // nothing is trained
+  Arena *scratch = arena_new();
   Graph *graph = graph_new(scratch, "learning_rate");
   const int t = graph_add_compute(graph, (Op){.name = "lr", .layer = "", .body = model->learning_rate}, "lr");
   Interp *interp = interp_new(scratch, graph);
