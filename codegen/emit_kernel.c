@@ -1,5 +1,7 @@
 #include "emit_kernel.h"
 
+#include <math.h>
+
 #include "../ir/print.h"
 #include "names.h"
 
@@ -339,9 +341,25 @@ static const char *run_text(Emitter *e, RunScalar run) {
   return number_param(e, name, name, type, arena_printf(e->arena, "(%s)parcc.%s", type, name));
 }
 
+// Numbers that come from extents (counts, their inverses) differ from layer to layer: as arguments they leave kernels equal.
+static bool comes_from_extents(double value) {
+  if (!isfinite(value)) return false;
+  if (value == floor(value)) return fabs(value) >= 16;
+  char text[32];
+  double back;
+  snprintf(text, sizeof text, "%.6g", value);
+  return sscanf(text, "%lf", &back) == 1 && back != value;
+}
+
+static const char *const_text(Emitter *e, const Expr *x) {
+  const char *text = name_number(e->arena, x->value, x->type, e->p->model->f64);
+  if (x->type != TYPE_REAL || !comes_from_extents(x->value)) return text;
+  return number_param(e, "factor", "c", name_type(e->p, TYPE_REAL), text);
+}
+
 static const char *expr_text(Emitter *e, const Expr *x) {
   switch (x->kind) {
-  case EXPR_CONST: return name_number(e->arena, x->value, x->type, e->p->model->f64);
+  case EXPR_CONST: return const_text(e, x);
   case EXPR_INDEX: {
     const char *text = in_parens(e, global_index(e, &x->index));
     return x->index.div == 1 ? text : arena_printf(e->arena, "(%s / %lld)", text, (long long)x->index.div);

@@ -180,9 +180,9 @@ __global__ void k_init(float *__restrict__ w, long count, unsigned long long see
 }
 
 // conv2: init (lenet.dnn:8)
-__global__ void k_init2(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
+__global__ void k_init2(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream) {
   FLAT(i, count) {
-    const float w_ = 0.08164966f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
     w[i] = w_;
   }
 }
@@ -195,24 +195,8 @@ __global__ void k_init3(float *__restrict__ w, long count, unsigned long long se
   }
 }
 
-// dense2: init (lenet.dnn:11)
-__global__ void k_init4(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = 0.09128709f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
-}
-
-// dense3: init (lenet.dnn:12)
-__global__ void k_init5(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = 0.10910895f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
-}
-
 // conv1: init (lenet.dnn:21)
-__global__ void k_init6(float *__restrict__ velocity, long count) {
+__global__ void k_init4(float *__restrict__ velocity, long count) {
   FLAT(i, count) {
     const float velocity_ = 0.0f;
     velocity[i] = velocity_;
@@ -675,40 +659,40 @@ static void init(void) {
   LAUNCH_FLAT(k_init, 6, t.conv1_b, 6, parcc.seed, (unsigned long long)parcc.step, 1);
 
   AT("conv2 init", "lenet.dnn:8");
-  LAUNCH_FLAT(k_init2, 2400, t.conv2_w, 2400, parcc.seed, (unsigned long long)parcc.step, 2);
-  LAUNCH_FLAT(k_init2, 16, t.conv2_b, 16, parcc.seed, (unsigned long long)parcc.step, 3);
+  LAUNCH_FLAT(k_init2, 2400, t.conv2_w, 2400, 0.08164966f, parcc.seed, (unsigned long long)parcc.step, 2);
+  LAUNCH_FLAT(k_init2, 16, t.conv2_b, 16, 0.08164966f, parcc.seed, (unsigned long long)parcc.step, 3);
 
   AT("dense1 init", "lenet.dnn:10");
   LAUNCH_FLAT(k_init3, 48000, t.dense1_w, 48000, parcc.seed, (unsigned long long)parcc.step, 4);
   LAUNCH_FLAT(k_init3, 120, t.dense1_b, 120, parcc.seed, (unsigned long long)parcc.step, 5);
 
   AT("dense2 init", "lenet.dnn:11");
-  LAUNCH_FLAT(k_init4, 10080, t.dense2_w, 10080, parcc.seed, (unsigned long long)parcc.step, 6);
-  LAUNCH_FLAT(k_init4, 84, t.dense2_b, 84, parcc.seed, (unsigned long long)parcc.step, 7);
+  LAUNCH_FLAT(k_init2, 10080, t.dense2_w, 10080, 0.09128709f, parcc.seed, (unsigned long long)parcc.step, 6);
+  LAUNCH_FLAT(k_init2, 84, t.dense2_b, 84, 0.09128709f, parcc.seed, (unsigned long long)parcc.step, 7);
 
   AT("dense3 init", "lenet.dnn:12");
-  LAUNCH_FLAT(k_init5, 840, t.dense3_w, 840, parcc.seed, (unsigned long long)parcc.step, 8);
-  LAUNCH_FLAT(k_init5, 10, t.dense3_b, 10, parcc.seed, (unsigned long long)parcc.step, 9);
+  LAUNCH_FLAT(k_init2, 840, t.dense3_w, 840, 0.10910895f, parcc.seed, (unsigned long long)parcc.step, 8);
+  LAUNCH_FLAT(k_init2, 10, t.dense3_b, 10, 0.10910895f, parcc.seed, (unsigned long long)parcc.step, 9);
 
   AT("conv1 init", "lenet.dnn:21");
-  LAUNCH_FLAT(k_init6, 150, t.conv1_w_velocity, 150);
-  LAUNCH_FLAT(k_init6, 6, t.conv1_b_velocity, 6);
+  LAUNCH_FLAT(k_init4, 150, t.conv1_w_velocity, 150);
+  LAUNCH_FLAT(k_init4, 6, t.conv1_b_velocity, 6);
 
   AT("conv2 init", "lenet.dnn:21");
-  LAUNCH_FLAT(k_init6, 2400, t.conv2_w_velocity, 2400);
-  LAUNCH_FLAT(k_init6, 16, t.conv2_b_velocity, 16);
+  LAUNCH_FLAT(k_init4, 2400, t.conv2_w_velocity, 2400);
+  LAUNCH_FLAT(k_init4, 16, t.conv2_b_velocity, 16);
 
   AT("dense1 init", "lenet.dnn:21");
-  LAUNCH_FLAT(k_init6, 48000, t.dense1_w_velocity, 48000);
-  LAUNCH_FLAT(k_init6, 120, t.dense1_b_velocity, 120);
+  LAUNCH_FLAT(k_init4, 48000, t.dense1_w_velocity, 48000);
+  LAUNCH_FLAT(k_init4, 120, t.dense1_b_velocity, 120);
 
   AT("dense2 init", "lenet.dnn:21");
-  LAUNCH_FLAT(k_init6, 10080, t.dense2_w_velocity, 10080);
-  LAUNCH_FLAT(k_init6, 84, t.dense2_b_velocity, 84);
+  LAUNCH_FLAT(k_init4, 10080, t.dense2_w_velocity, 10080);
+  LAUNCH_FLAT(k_init4, 84, t.dense2_b_velocity, 84);
 
   AT("dense3 init", "lenet.dnn:21");
-  LAUNCH_FLAT(k_init6, 840, t.dense3_w_velocity, 840);
-  LAUNCH_FLAT(k_init6, 10, t.dense3_b_velocity, 10);
+  LAUNCH_FLAT(k_init4, 840, t.dense3_w_velocity, 840);
+  LAUNCH_FLAT(k_init4, 10, t.dense3_b_velocity, 10);
 }
 
 // The losses of the batch.

@@ -118,23 +118,15 @@ static struct {
 // ---- kernels ---------------------------------------------------------------------------------------------------------
 
 // dense1: init (mlp.dnn:9)
-__global__ void k_init(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
+__global__ void k_init(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream) {
   FLAT(i, count) {
-    const float w_ = 0.035714287f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
-}
-
-// dense2: init (mlp.dnn:9)
-__global__ void k_init2(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = 0.044194173f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
     w[i] = w_;
   }
 }
 
 // dense1: init (mlp.dnn:20)
-__global__ void k_init3(float *__restrict__ velocity, long count) {
+__global__ void k_init2(float *__restrict__ velocity, long count) {
   FLAT(i, count) {
     const float velocity_ = 0.0f;
     velocity[i] = velocity_;
@@ -414,28 +406,28 @@ __global__ void k_dense_cross_entropy2(float *__restrict__ y, float *__restrict_
 // Initial values of parameters and states.
 static void init(void) {
   AT("dense1 init", "mlp.dnn:9");
-  LAUNCH_FLAT(k_init, 401408, t.dense1_w, 401408, parcc.seed, (unsigned long long)parcc.step, 0);
-  LAUNCH_FLAT(k_init, 512, t.dense1_b, 512, parcc.seed, (unsigned long long)parcc.step, 1);
+  LAUNCH_FLAT(k_init, 401408, t.dense1_w, 401408, 0.035714287f, parcc.seed, (unsigned long long)parcc.step, 0);
+  LAUNCH_FLAT(k_init, 512, t.dense1_b, 512, 0.035714287f, parcc.seed, (unsigned long long)parcc.step, 1);
 
   AT("dense2 init", "mlp.dnn:9");
-  LAUNCH_FLAT(k_init2, 262144, t.dense2_w, 262144, parcc.seed, (unsigned long long)parcc.step, 2);
-  LAUNCH_FLAT(k_init2, 512, t.dense2_b, 512, parcc.seed, (unsigned long long)parcc.step, 3);
+  LAUNCH_FLAT(k_init, 262144, t.dense2_w, 262144, 0.044194173f, parcc.seed, (unsigned long long)parcc.step, 2);
+  LAUNCH_FLAT(k_init, 512, t.dense2_b, 512, 0.044194173f, parcc.seed, (unsigned long long)parcc.step, 3);
 
   AT("dense3 init", "mlp.dnn:11");
-  LAUNCH_FLAT(k_init2, 5120, t.dense3_w, 5120, parcc.seed, (unsigned long long)parcc.step, 4);
-  LAUNCH_FLAT(k_init2, 10, t.dense3_b, 10, parcc.seed, (unsigned long long)parcc.step, 5);
+  LAUNCH_FLAT(k_init, 5120, t.dense3_w, 5120, 0.044194173f, parcc.seed, (unsigned long long)parcc.step, 4);
+  LAUNCH_FLAT(k_init, 10, t.dense3_b, 10, 0.044194173f, parcc.seed, (unsigned long long)parcc.step, 5);
 
   AT("dense1 init", "mlp.dnn:20");
-  LAUNCH_FLAT(k_init3, 401408, t.dense1_w_velocity, 401408);
-  LAUNCH_FLAT(k_init3, 512, t.dense1_b_velocity, 512);
+  LAUNCH_FLAT(k_init2, 401408, t.dense1_w_velocity, 401408);
+  LAUNCH_FLAT(k_init2, 512, t.dense1_b_velocity, 512);
 
   AT("dense2 init", "mlp.dnn:20");
-  LAUNCH_FLAT(k_init3, 262144, t.dense2_w_velocity, 262144);
-  LAUNCH_FLAT(k_init3, 512, t.dense2_b_velocity, 512);
+  LAUNCH_FLAT(k_init2, 262144, t.dense2_w_velocity, 262144);
+  LAUNCH_FLAT(k_init2, 512, t.dense2_b_velocity, 512);
 
   AT("dense3 init", "mlp.dnn:20");
-  LAUNCH_FLAT(k_init3, 5120, t.dense3_w_velocity, 5120);
-  LAUNCH_FLAT(k_init3, 10, t.dense3_b_velocity, 10);
+  LAUNCH_FLAT(k_init2, 5120, t.dense3_w_velocity, 5120);
+  LAUNCH_FLAT(k_init2, 10, t.dense3_b_velocity, 10);
 }
 
 // The losses of the batch.

@@ -152,9 +152,9 @@ static struct {
 // ---- kernels ---------------------------------------------------------------------------------------------------------
 
 // dense1: init (norms.dnn:5)
-__global__ void k_init(double *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
+__global__ void k_init(double *__restrict__ w, long count, double factor, unsigned long long seed, unsigned long long step, unsigned stream) {
   FLAT(i, count) {
-    const double w_ = 0.2886751345948129 * ((2.0 * parcc_uniform(seed, stream, step, (unsigned long long)(i))) - 1.0);
+    const double w_ = factor * ((2.0 * parcc_uniform(seed, stream, step, (unsigned long long)(i))) - 1.0);
     w[i] = w_;
   }
 }
@@ -322,22 +322,22 @@ __global__ void k_mean(double *__restrict__ sum, const double *__restrict__ squa
 }
 
 // mean (norms.dnn:8)
-__global__ void k_mean2(double *__restrict__ mean, const double *__restrict__ whole) {
+__global__ void k_mean2(double *__restrict__ mean, const double *__restrict__ whole, double factor) {
   FLAT(i, 1) {
-    const double mean_ = whole[0] / 6e+01;
+    const double mean_ = whole[0] / factor;
     mean[0] = mean_;
   }
 }
 
 // mse_softmax_layernorm_grad (norms.dnn:8)
-__global__ void k_mse_softmax_layernorm_grad(double *__restrict__ grad5, double *__restrict__ grad6, double *__restrict__ grad9, double *__restrict__ grad12, const double *__restrict__ softmax, const double *__restrict__ target, const double *__restrict__ total, const double *__restrict__ e, const double *__restrict__ gamma_, const double *__restrict__ var, const double *__restrict__ y, const double *__restrict__ mean, long N) {
+__global__ void k_mse_softmax_layernorm_grad(double *__restrict__ grad5, double *__restrict__ grad6, double *__restrict__ grad9, double *__restrict__ grad12, const double *__restrict__ softmax, const double *__restrict__ target, const double *__restrict__ total, const double *__restrict__ e, const double *__restrict__ gamma_, const double *__restrict__ var, const double *__restrict__ y, const double *__restrict__ mean, long N, double factor) {
   GRID_LANES(n0, lanes, N) {
     double grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0;
     for (long c = 0; c < 12; c++)
       LANE(l, lanes) {
         const long n = n0 + l;
-        const double grad_2 = (0.016666666666666666 * (softmax[n * 12 + c] - target[n * 12 + c])) + (0.016666666666666666 * (softmax[n * 12 + c] - target[n * 12 + c]));
+        const double grad_2 = (factor * (softmax[n * 12 + c] - target[n * 12 + c])) + (factor * (softmax[n * 12 + c] - target[n * 12 + c]));
         grad_[l] += -((grad_2 * softmax[n * 12 + c]) / total[n]);
       }
     double grad_3[LANES];
@@ -347,7 +347,7 @@ __global__ void k_mse_softmax_layernorm_grad(double *__restrict__ grad5, double 
     for (long c = 0; c < 12; c++)
       LANE(l, lanes) {
         const long n = n0 + l;
-        const double grad_5 = (0.016666666666666666 * (softmax[n * 12 + c] - target[n * 12 + c])) + (0.016666666666666666 * (softmax[n * 12 + c] - target[n * 12 + c]));
+        const double grad_5 = (factor * (softmax[n * 12 + c] - target[n * 12 + c])) + (factor * (softmax[n * 12 + c] - target[n * 12 + c]));
         const double grad_6 = grad_5 / total[n];
         const double grad_7 = grad_6 + grad_[l];
         const double grad_8 = grad_7 * e[n * 12 + c];
@@ -521,7 +521,7 @@ __global__ void k_gradient_norm(double *__restrict__ square, const double *__res
 }
 
 // dense1: gradient_norm_clip_adamw (norms.dnn:10)
-__global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, double *__restrict__ gradient_scale, double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, double *__restrict__ m2, double *__restrict__ v2, const double *__restrict__ whole, const double *__restrict__ square2, const double *__restrict__ square3, const double *__restrict__ square4, const double *__restrict__ square5, const double *__restrict__ square6, const double *__restrict__ square7, const double *__restrict__ square8, const double *__restrict__ whole2, long len_coci, long CO, double lr, double step) {
+__global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, double *__restrict__ gradient_scale, double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, double *__restrict__ m2, double *__restrict__ v2, const double *__restrict__ whole, const double *__restrict__ square2, const double *__restrict__ square3, const double *__restrict__ square4, const double *__restrict__ square5, const double *__restrict__ square6, const double *__restrict__ square7, const double *__restrict__ square8, const double *__restrict__ whole2, long len_coci, long CO, double factor, double factor2, double lr, double step) {
   GRID(row, 1) {
     (void)row;
     double square_ = 0.0;
@@ -535,8 +535,8 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
     ONCE gradient_scale[0] = gradient_scale_;
     BLOCK(coci, len_coci) {
       const double clipped_ = whole[coci] * gradient_scale_;
-      const double m_ = (0.9 * m[coci]) + (0.09999999999999998 * clipped_);
-      const double v_ = (0.999 * v[coci]) + ((0.0010000000000000009 * clipped_) * clipped_);
+      const double m_ = (0.9 * m[coci]) + (factor * clipped_);
+      const double v_ = (0.999 * v[coci]) + ((factor2 * clipped_) * clipped_);
       const double u_ = (u[coci] * (1.0 - (0.01 * lr))) - ((lr * (m_ / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_ / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
       m[coci] = m_;
       v[coci] = v_;
@@ -544,8 +544,8 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
     }
     BLOCK(co, CO) {
       const double clipped_2 = whole2[co] * gradient_scale_;
-      const double m_2 = (0.9 * m2[co]) + (0.09999999999999998 * clipped_2);
-      const double v_2 = (0.999 * v2[co]) + ((0.0010000000000000009 * clipped_2) * clipped_2);
+      const double m_2 = (0.9 * m2[co]) + (factor * clipped_2);
+      const double v_2 = (0.999 * v2[co]) + ((factor2 * clipped_2) * clipped_2);
       m2[co] = m_2;
       v2[co] = v_2;
     }
@@ -561,11 +561,11 @@ __global__ void k_adamw(double *__restrict__ u, const double *__restrict__ m, co
 }
 
 // batchnorm1: clip_adamw (norms.dnn:10)
-__global__ void k_clip_adamw(double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, const double *__restrict__ grad, const double *__restrict__ gradient_scale, long count, double lr, double step) {
+__global__ void k_clip_adamw(double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, const double *__restrict__ grad, const double *__restrict__ gradient_scale, long count, double factor, double factor2, double lr, double step) {
   FLAT(i, count) {
     const double clipped_ = grad[i] * gradient_scale[0];
-    const double m_ = (0.9 * m[i]) + (0.09999999999999998 * clipped_);
-    const double v_ = (0.999 * v[i]) + ((0.0010000000000000009 * clipped_) * clipped_);
+    const double m_ = (0.9 * m[i]) + (factor * clipped_);
+    const double v_ = (0.999 * v[i]) + ((factor2 * clipped_) * clipped_);
     const double u_ = (u[i] * (1.0 - (0.01 * lr))) - ((lr * (m_ / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_ / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
     m[i] = m_;
     v[i] = v_;
@@ -683,8 +683,8 @@ __global__ void k_mean4(double *__restrict__ mean, const double *__restrict__ wh
 // Initial values of parameters and states.
 static void init(void) {
   AT("dense1 init", "norms.dnn:5");
-  LAUNCH_FLAT(k_init, 144, t.dense1_w, 144, parcc.seed, (unsigned long long)parcc.step, 0);
-  LAUNCH_FLAT(k_init, 12, t.dense1_b, 12, parcc.seed, (unsigned long long)parcc.step, 1);
+  LAUNCH_FLAT(k_init, 144, t.dense1_w, 144, 0.2886751345948129, parcc.seed, (unsigned long long)parcc.step, 0);
+  LAUNCH_FLAT(k_init, 12, t.dense1_b, 12, 0.2886751345948129, parcc.seed, (unsigned long long)parcc.step, 1);
 
   AT("batchnorm1 init", "norms.dnn:5");
   LAUNCH_FLAT(k_init2, 12, t.batchnorm1_gamma, 12);
@@ -693,8 +693,8 @@ static void init(void) {
   LAUNCH_FLAT(k_init2, 12, t.batchnorm1_running_var, 12);
 
   AT("dense2 init", "norms.dnn:6");
-  LAUNCH_FLAT(k_init, 144, t.dense2_w, 144, parcc.seed, (unsigned long long)parcc.step, 2);
-  LAUNCH_FLAT(k_init, 12, t.dense2_b, 12, parcc.seed, (unsigned long long)parcc.step, 3);
+  LAUNCH_FLAT(k_init, 144, t.dense2_w, 144, 0.2886751345948129, parcc.seed, (unsigned long long)parcc.step, 2);
+  LAUNCH_FLAT(k_init, 12, t.dense2_b, 12, 0.2886751345948129, parcc.seed, (unsigned long long)parcc.step, 3);
 
   AT("layernorm1 init", "norms.dnn:6");
   LAUNCH_FLAT(k_init2, 12, t.layernorm1_gamma, 12);
@@ -771,13 +771,13 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("mean", "norms.dnn:8");
-  LAUNCH_FLAT(k_mean2, 1, t.mean, t.mean_sum_whole);
+  LAUNCH_FLAT(k_mean2, 1, t.mean, t.mean_sum_whole, 6e+01);
 }
 
 // The gradients of all parameters.
 static void backward(void) {
   AT("mse", "norms.dnn:8");
-  LAUNCH_LANES(k_mse_softmax_layernorm_grad, n.len, t.layernorm1_y_grad, t.dense2_y_2_grad, t.layernorm1_var_sum_grad, t.layernorm1_mean_sum_grad, t.softmax, t.target, t.softmax_total, t.softmax_e, t.layernorm1_gamma, t.layernorm1_var, t.dense2_y_2, t.layernorm1_mean, n.len);
+  LAUNCH_LANES(k_mse_softmax_layernorm_grad, n.len, t.layernorm1_y_grad, t.dense2_y_2_grad, t.layernorm1_var_sum_grad, t.layernorm1_mean_sum_grad, t.softmax, t.target, t.softmax_total, t.softmax_e, t.layernorm1_gamma, t.layernorm1_var, t.dense2_y_2, t.layernorm1_mean, n.len, 0.016666666666666666);
 
   AT("layernorm1 layernorm", "norms.dnn:6");
   LAUNCH_LANES(k_layernorm_dense_grad, 12, t.layernorm1_gamma_grad, t.layernorm1_beta_grad, t.dense2_y_2_grad_4, t.dense2_b_grad, t.layernorm1_y_grad, t.dense2_y_2, t.layernorm1_mean, t.layernorm1_var, t.layernorm1_var_sum_grad, t.dense2_y_2_grad, t.layernorm1_mean_sum_grad, 12, n.len);
@@ -896,22 +896,22 @@ static void update(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense1 gradient_norm", "norms.dnn:10");
-  LAUNCH_ROWS(k_gradient_norm_clip_adamw, 1, t.gradient_norm, t.gradient_scale, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_b_m, t.dense1_b_v, t.dense1_w_grad_whole, t.dense1_b_grad_square, t.batchnorm1_gamma_grad_square, t.batchnorm1_beta_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.layernorm1_gamma_grad_square, t.layernorm1_beta_grad_square, t.dense1_b_grad_whole, 144, 12, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_ROWS(k_gradient_norm_clip_adamw, 1, t.gradient_norm, t.gradient_scale, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_b_m, t.dense1_b_v, t.dense1_w_grad_whole, t.dense1_b_grad_square, t.batchnorm1_gamma_grad_square, t.batchnorm1_beta_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.layernorm1_gamma_grad_square, t.layernorm1_beta_grad_square, t.dense1_b_grad_whole, 144, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
 
   AT("dense1 adamw", "norms.dnn:10");
   LAUNCH_FLAT(k_adamw, 12, t.dense1_b_u, t.dense1_b_m, t.dense1_b_v, 12, (double)parcc.lr, (double)parcc.step);
 
   AT("batchnorm1 clip", "norms.dnn:10");
-  LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_gamma_m, t.batchnorm1_gamma_v, t.batchnorm1_gamma_u, t.batchnorm1_gamma_grad, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
-  LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_beta_m, t.batchnorm1_beta_v, t.batchnorm1_beta_u, t.batchnorm1_beta_grad_whole, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_gamma_m, t.batchnorm1_gamma_v, t.batchnorm1_gamma_u, t.batchnorm1_gamma_grad, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_beta_m, t.batchnorm1_beta_v, t.batchnorm1_beta_u, t.batchnorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
 
   AT("dense2 clip", "norms.dnn:10");
-  LAUNCH_FLAT(k_clip_adamw, 144, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, t.gradient_scale, 144, (double)parcc.lr, (double)parcc.step);
-  LAUNCH_FLAT(k_clip_adamw, 12, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 144, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, t.gradient_scale, 144, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
 
   AT("layernorm1 clip", "norms.dnn:10");
-  LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_gamma_m, t.layernorm1_gamma_v, t.layernorm1_gamma_u, t.layernorm1_gamma_grad_whole, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
-  LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_beta_m, t.layernorm1_beta_v, t.layernorm1_beta_u, t.layernorm1_beta_grad_whole, t.gradient_scale, 12, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_gamma_m, t.layernorm1_gamma_v, t.layernorm1_gamma_u, t.layernorm1_gamma_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_beta_m, t.layernorm1_beta_v, t.layernorm1_beta_u, t.layernorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
 }
 
 // Losses and metrics of a batch of the test split.

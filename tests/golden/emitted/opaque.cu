@@ -201,25 +201,9 @@ __global__ void k_init3(float *__restrict__ heat) {
 }
 
 // dense1: init (opaque.dnn:14)
-__global__ void k_init4(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
+__global__ void k_init4(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream) {
   FLAT(i, count) {
-    const float w_ = 0.4472136f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
-}
-
-// dense2: init (opaque.dnn:18)
-__global__ void k_init5(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = 0.4082483f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
-}
-
-// dense3: init (opaque.dnn:18)
-__global__ void k_init6(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = 0.57735026f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
     w[i] = w_;
   }
 }
@@ -415,9 +399,9 @@ __global__ void k_exp_mean(float *__restrict__ exp_, float *__restrict__ sum, co
 }
 
 // mean_mul (opaque.dnn:20)
-__global__ void k_mean_mul(float *__restrict__ mean, float *__restrict__ mul, const float *__restrict__ whole, const float *__restrict__ heat) {
+__global__ void k_mean_mul(float *__restrict__ mean, float *__restrict__ mul, const float *__restrict__ whole, const float *__restrict__ heat, float factor) {
   FLAT(i, 1) {
-    const float mean_ = whole[0] / 49.0f;
+    const float mean_ = whole[0] / factor;
     const float mul_ = mean_ * heat[0];
     mean[0] = mean_;
     mul[0] = mul_;
@@ -425,9 +409,9 @@ __global__ void k_mean_mul(float *__restrict__ mean, float *__restrict__ mul, co
 }
 
 // mean_add (opaque.dnn:20)
-__global__ void k_mean_add(float *__restrict__ add, const float *__restrict__ whole, const float *__restrict__ mul) {
+__global__ void k_mean_add(float *__restrict__ add, const float *__restrict__ whole, const float *__restrict__ mul, float factor) {
   FLAT(i, 1) {
-    const float mean_ = whole[0] / 49.0f;
+    const float mean_ = whole[0] / factor;
     const float add_ = mean_ + mul[0];
     add[0] = add_;
   }
@@ -444,9 +428,9 @@ __global__ void k_cross_entropy_loss(float *__restrict__ cross_entropy, float *_
 }
 
 // neg_grad (opaque.dnn:20)
-__global__ void k_neg_grad(float *__restrict__ grad, const float *__restrict__ exp_, long count) {
+__global__ void k_neg_grad(float *__restrict__ grad, const float *__restrict__ exp_, long count, float factor) {
   FLAT(i, count) {
-    const float grad_ = -(0.020408163f * exp_[i]);
+    const float grad_ = -(factor * exp_[i]);
     grad[i] = grad_;
   }
 }
@@ -781,16 +765,16 @@ static void init(void) {
   LAUNCH_FLAT(k_init3, 1, t.heat);
 
   AT("dense1 init", "opaque.dnn:14");
-  LAUNCH_FLAT(k_init4, 30, t.dense1_w, 30, parcc.seed, (unsigned long long)parcc.step, 2);
-  LAUNCH_FLAT(k_init4, 6, t.dense1_b, 6, parcc.seed, (unsigned long long)parcc.step, 3);
+  LAUNCH_FLAT(k_init4, 30, t.dense1_w, 30, 0.4472136f, parcc.seed, (unsigned long long)parcc.step, 2);
+  LAUNCH_FLAT(k_init4, 6, t.dense1_b, 6, 0.4472136f, parcc.seed, (unsigned long long)parcc.step, 3);
 
   AT("dense2 init", "opaque.dnn:18");
-  LAUNCH_FLAT(k_init5, 24, t.dense2_w, 24, parcc.seed, (unsigned long long)parcc.step, 4);
-  LAUNCH_FLAT(k_init5, 4, t.dense2_b, 4, parcc.seed, (unsigned long long)parcc.step, 5);
+  LAUNCH_FLAT(k_init4, 24, t.dense2_w, 24, 0.4082483f, parcc.seed, (unsigned long long)parcc.step, 4);
+  LAUNCH_FLAT(k_init4, 4, t.dense2_b, 4, 0.4082483f, parcc.seed, (unsigned long long)parcc.step, 5);
 
   AT("dense3 init", "opaque.dnn:18");
-  LAUNCH_FLAT(k_init6, 12, t.dense3_w, 12, parcc.seed, (unsigned long long)parcc.step, 6);
-  LAUNCH_FLAT(k_init6, 4, t.dense3_b, 4, parcc.seed, (unsigned long long)parcc.step, 7);
+  LAUNCH_FLAT(k_init4, 12, t.dense3_w, 12, 0.57735026f, parcc.seed, (unsigned long long)parcc.step, 6);
+  LAUNCH_FLAT(k_init4, 4, t.dense3_b, 4, 0.57735026f, parcc.seed, (unsigned long long)parcc.step, 7);
 }
 
 // The losses of the batch.
@@ -887,9 +871,9 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("mean", "opaque.dnn:20");
-  LAUNCH_FLAT(k_mean_mul, 1, t.mean_2, t.mul, t.mean_sum_3_whole, t.heat);
+  LAUNCH_FLAT(k_mean_mul, 1, t.mean_2, t.mul, t.mean_sum_3_whole, t.heat, 49.0f);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
-  LAUNCH_FLAT(k_mean_add, 1, t.add_2, t.mean_sum_whole, t.mul);
+  LAUNCH_FLAT(k_mean_add, 1, t.add_2, t.mean_sum_whole, t.mul, 49.0f);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
@@ -900,7 +884,7 @@ static void forward(void) {
 // The gradients of all parameters.
 static void backward(void) {
   AT("neg", "opaque.dnn:20");
-  LAUNCH_FLAT(k_neg_grad, 7 * batch.len, t.distances_grad, t.exp_, 7 * batch.len);
+  LAUNCH_FLAT(k_neg_grad, 7 * batch.len, t.distances_grad, t.exp_, 7 * batch.len, 0.020408163f);
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
