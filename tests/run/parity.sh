@@ -8,10 +8,10 @@
 # (gradient norms to ten times that: they are sums over all parameters.) The batch of 7 divides over none of them; mlp also has
 # one that divides and one smaller than the number of ranks. The two deepest networks, reduced so far, have gradients of norm
 # 300 and 1000, and with steps of that size a difference of rounding grows tenfold a step: their gradients are clipped, and in
-# f32 only their losses are compared.
+# f32 only their losses are compared; statistics of 7 numbers, as the smallest inception_v3 has, are too rough for f32 at all.
 . "$(dirname "$0")/common.sh"
 
-sample=$1 clip=
+sample=$1 clip= settings_f32=
 case "$sample" in
 mlp) settings='batch=7 width=19' ;;
 mlp_divides) sample=mlp settings='batch=60 width=16' ;;
@@ -21,11 +21,11 @@ alexnet) settings='batch=7 size=63 width=6 hidden=24 classes=10' ;;
 vgg16) settings='batch=7 size=32 width=4 hidden=24 classes=10' ;;
 resnet) settings='batch=7 size=33 depth=18 width=4 classes=10' ;;
 resnet50) sample=resnet settings='batch=7 size=33 depth=50 width=4 classes=10' clip=0.01 ;;
-inception_v3) settings='batch=7 size=75 width=4 classes=10' clip=0.01 ;;
+inception_v3) settings='batch=7 size=75 width=4 classes=10' clip=0.01 settings_f32='batch=7 size=115 width=8 classes=10' ;;
 *) echo "parity.sh: no settings for '$sample'" >&2; exit 2 ;;
 esac
-defines=
-for setting in $settings; do defines="$defines -D $setting"; done
+defines_f64=$(printf ' -D %s' $settings)
+defines_f32=$(printf ' -D %s' ${settings_f32:-$settings})
 text=$tmp/$sample.dnn
 sed "${clip:+s/^train {\$/train { clip = $clip;/}" "$root/samples/$sample.dnn" >"$text"
 [ -z "$clip" ] || grep -q 'clip = ' "$text" || { echo "parity.sh: cannot clip $sample" >&2; exit 1; }
@@ -35,6 +35,7 @@ sed "${clip:+s/^train {\$/train { clip = $clip;/}" "$root/samples/$sample.dnn" >
 program() {
   level=-O1
   [ "$1" = f64 ] || [ -z "$clip" ] || level=-O3
+  if [ "$1" = f64 ]; then defines=$defines_f64; else defines=$defines_f32; fi
   # shellcheck disable=SC2086 # a list of options
   "$PARCC" "$text" -o "$tmp/$1_$2.cu" --dtype "$1" --ranks "$2" $defines &&
     "$PARCC_CC" --target=host $level "$tmp/$1_$2.cu" -o "$tmp/$1_$2"
@@ -65,7 +66,7 @@ against_one f32 5 2e-5 ${clip:+--losses}
 
 printf 'f64 against the interpreter: '
 # shellcheck disable=SC2086 # a list of options
-if "$PARCC_TESTS/run/interpret" "$text" $defines --data synthetic --steps 3 --quiet \
+if "$PARCC_TESTS/run/interpret" "$text" $defines_f64 --data synthetic --steps 3 --quiet \
   --log "$tmp/interpreted.log" --save "$tmp/interpreted.st" >/dev/null && train f64 1 3 &&
   python3 "$root/tests/run/compare_runs.py" 1e-10 3 "$tmp/f64_1.log" "$tmp/interpreted.log" "$tmp/f64_1.st" "$tmp/interpreted.st"; then
   pass
