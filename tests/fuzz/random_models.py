@@ -761,17 +761,17 @@ def build(options, folder, ranks, dtype="f64"):
     run([parcc, "model.dnn", "-o", f"{name}.cu", f"--dtype={dtype}", f"--ranks={ranks}"], f"parcc --ranks={ranks}", folder)
     extra = ["--sanitize", "-g"] if options.sanitize else ["--check"] if options.check else []
     if options.sanitize:
-        isolate(f"{folder}/{name}.cu", ranks)
+        isolate(f"{folder}/{name}.cu")
     run([parcc_cc, "--target=host", options.optimize, *extra, f"{name}.cu", "-o", name], f"parcc-cc on {ranks} ranks", folder, True)
     return name
 
 
-def isolate(path, ranks):
+def isolate(path):
     """Gives every place in the arena memory of its own, as large as its largest tensor: what is read beside one is seen."""
     with open(path) as file:
         text = file.read()
-    blocks = {name: -(-int(extent) // ranks) for name, extent in
-              re.findall(r"^static Interval (\w+); // this rank's part of (\d+), over", text, re.M)}
+    blocks = {name: -(-int(extent) // int(parts)) for name, extent, parts in
+              re.findall(r"^  (\w+) = parcc_block\((\d+), (\d+), ", text, re.M)}
     sizes = {}
     for kind, name, shape in re.findall(r"^  (double|float|int) \*(\w+); // \S+ \[(.*)\]$", text, re.M):
         for block, extent in blocks.items():
