@@ -9,6 +9,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 [ -x "$PARCC" ] || { echo "no compiler at $PARCC" >&2; exit 1; }
 
 tmp=$(mktemp -d) || exit 1
+export OMPI_MCA_orte_tmpdir_base=$tmp # two runs that end at the same time would remove each other's session folder
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
 passed=0 failed=0
