@@ -254,9 +254,7 @@ static void print_inputs(const Codegen *g, Text *out) {
   text_printf(out, "\nstatic const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset\n");
   for (int i = 0; i < p->inputs.len; i++) {
     const Input *input = &p->model->inputs.at[i];
-    const int t = p->inputs.at[i].train >= 0 ? p->inputs.at[i].train : p->inputs.at[i].eval;
     const Tensor *tensor = graph_tensor(p->model->train, names_get(&p->model->train->tensor_names, input->name));
-    (void)t;
     text_printf(out, "    {\"%s\", %s, %d, {", name_in_string(g->arena, input->name),
                 tensor->type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT", tensor->rank);
     for (int d = 0; d < tensor->rank; d++) text_printf(out, "%s%lld", d > 0 ? ", " : "", (long long)tensor->extent[d]);

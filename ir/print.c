@@ -4,7 +4,6 @@
 #include <math.h>
 
 void print_index(const Index *index, const Dim *dims, Text *out) {
-  const size_t start = out->len;
   if (index->div != 1) text_printf(out, "(");
   bool any = false;
   for (int d = 0; d < IR_MAX_DIMS; d++) {
@@ -20,7 +19,6 @@ void print_index(const Index *index, const Dim *dims, Text *out) {
   else if (index->base != 0)
     text_printf(out, " %c %lld", index->base < 0 ? '-' : '+', (long long)(index->base < 0 ? -index->base : index->base));
   if (index->div != 1) text_printf(out, ")/%lld", (long long)index->div);
-  (void)start;
 }
 
 void print_number(double value, ScalarType type, Text *out) {
