@@ -52,6 +52,13 @@ static void check_expr(void *ctx, const Expr *e) {
   }
 }
 
+// Plans speak of dimensions by their names.
+static void check_dim_names(const Verifier *v) {
+  for (int d = 0; d < v->op->n_dims; d++)
+    for (int i = 0; i < d; i++)
+      rule(v, !str_eq(v->op->dims[i].name, v->op->dims[d].name), "the dimensions of an operator have names of their own");
+}
+
 static void check_compute(const Verifier *v) {
   const Op *op = v->op;
   const Tensor *out = graph_tensor(v->graph, op->out);
@@ -100,6 +107,7 @@ void graph_verify(const Graph *graph, const char *pass) {
     v.op_id = i;
     check_tensor_id(&v, v.op->out);
     if (v.op->kind == OP_OPAQUE) check_opaque(&v);
+    if (v.op->kind == OP_COMPUTE || v.op->kind == OP_OPAQUE) check_dim_names(&v);
     for (int r = 0; r < op_results(v.op); r++)
       rule(&v, graph_tensor(graph, op_result(v.op, r))->producer == i, "a tensor has one operator");
     op_visit_reads(v.op, check_read, &v);

@@ -212,15 +212,35 @@ static void choose_solved(const Op *op, const Expr *access, bool outputs_first, 
   }
 }
 
-// Adds a dimension under a name of its own.
-static void add_dim(Arena *arena, Op *op, Dim dim) {
-  const char *name = dim.name;
-  for (int d = 0, n = 2; d < op->n_dims; d++)
-    if (str_eq(op->dims[d].name, dim.name)) {
-      dim.name = arena_printf(arena, "%s%d", name, n++);
+// Gives dims[at] a name that no other of the dimensions has.
+static void name_dim(Arena *arena, Dim *dims, int n, int at, const char *name) {
+  dims[at].name = name;
+  for (int d = 0, number = 2; d < n; d++)
+    if (d != at && str_eq(dims[d].name, dims[at].name)) {
+      dims[at].name = arena_printf(arena, "%s%d", name, number++);
       d = -1;
     }
+}
+
+// Adds a dimension under a name of its own.
+static void add_dim(Arena *arena, Op *op, Dim dim) {
   op->dims[op->n_dims++] = dim;
+  name_dim(arena, op->dims, op->n_dims, op->n_dims - 1, dim.name);
+}
+
+// The dimensions of the gradient of x: one that the access reads plainly keeps its name in the operator, so that the
+// gradient speaks of the same iteration space.
+static void gradient_dims(Arena *arena, const Tensor *x, const Op *op, const Expr *access, const int *solved, Op *grad) {
+  bool plain[IR_MAX_RANK] = {false};
+  dims_of_tensor(x, grad->dims);
+  grad->n_dims = grad->n_out = x->rank;
+  for (int k = 0; k < op->n_dims; k++) {
+    if (solved[k] < 0 || index_plain_dim(&access->access.index[solved[k]]) != k) continue;
+    grad->dims[solved[k]].name = op->dims[k].name;
+    plain[solved[k]] = true;
+  }
+  for (int i = 0; i < x->rank; i++)
+    if (!plain[i]) name_dim(arena, grad->dims, x->rank, i, grad->dims[i].name);
 }
 
 // x.grad[x0, ...] = sum(unsolved dims) bar, with every solved dimension replaced by its solution.
@@ -228,8 +248,7 @@ static int gather(Derivation *d, const Op *op, const Expr *access, const Expr *b
   Graph *graph = d->ad->graph;
   const Tensor x = *graph_tensor(graph, access->access.tensor);
   Op grad = backward_op(op);
-  dims_of_tensor(&x, grad.dims);
-  grad.n_dims = grad.n_out = x.rank;
+  gradient_dims(graph->arena, &x, op, access, solved, &grad);
   Index by[IR_MAX_DIMS];
   for (int k = 0; k < op->n_dims; k++) {
     if (solved[k] >= 0 || !expr_uses_dim(bar, k)) {

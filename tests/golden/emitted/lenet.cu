@@ -454,20 +454,20 @@ __global__ void k_maxpool2d_relu_grad(float *__restrict__ grad3, const int *__re
 }
 
 // conv2: channel_bias_grad (lenet.dnn:8)
-__global__ void k_channel_bias_grad(float *__restrict__ grad, const float *__restrict__ grad2, long CO, long N, long PQ) {
-  GRID(co, CO) {
+__global__ void k_channel_bias_grad(float *__restrict__ grad, const float *__restrict__ grad2, long C, long N, long PQ) {
+  GRID(c, C) {
     float grad_ = 0.0f;
     BLOCK2(n, N, pq, PQ) {
-      grad_ += grad2[(n * CO + co) * PQ + pq];
+      grad_ += grad2[(n * C + c) * PQ + pq];
     }
     grad_ = BLOCK_SUM(grad_);
-    ONCE grad[co] = grad_;
+    ONCE grad[c] = grad_;
   }
 }
 
 // conv2: fold (lenet.dnn:8)
-__global__ void k_fold(float *__restrict__ grad, const float *__restrict__ spread, long C, long P, long Q, long P2, long Q2) {
-  GRID3_LANES(c, C, p, P, q0, lanes, Q) {
+__global__ void k_fold(float *__restrict__ grad, const float *__restrict__ spread, long CI, long P, long Q, long P2, long Q2) {
+  GRID3_LANES(ci, CI, p, P, q0, lanes, Q) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long r = 0; r < 5; r++)
@@ -476,21 +476,21 @@ __global__ void k_fold(float *__restrict__ grad, const float *__restrict__ sprea
           const long q = q0 + l;
           const long p2 = p - r;
           const long q2 = q - s;
-          grad_[l] += p2 >= 0 && p2 < P2 && q2 >= 0 && q2 < Q2 ? spread[(((c * 5 + r) * 5 + s) * P2 + p2) * Q2 + q2] : 0.0f;
+          grad_[l] += p2 >= 0 && p2 < P2 && q2 >= 0 && q2 < Q2 ? spread[(((ci * 5 + r) * 5 + s) * P2 + p2) * Q2 + q2] : 0.0f;
         }
     LANE(l, lanes) {
       const long q = q0 + l;
-      grad[(c * P + p) * Q + q] = grad_[l];
+      grad[(ci * P + p) * Q + q] = grad_[l];
     }
   }
 }
 
 // conv2: pack (lenet.dnn:8)
-__global__ void k_pack3(float *__restrict__ pack, const float *__restrict__ maxpool2d, long C, long P, long Q, long R, long S, long P2, long Q2) {
-  GRID2(c, C, p, P) {
+__global__ void k_pack3(float *__restrict__ pack, const float *__restrict__ maxpool2d, long CI, long P, long Q, long R, long S, long P2, long Q2) {
+  GRID2(ci, CI, p, P) {
     BLOCK3(q, Q, r, R, s, S) {
-      const float pack_ = maxpool2d[(c * P2 + (p + r)) * Q2 + (q + s)];
-      pack[(((c * P + p) * Q + q) * R + r) * S + s] = pack_;
+      const float pack_ = maxpool2d[(ci * P2 + (p + r)) * Q2 + (q + s)];
+      pack[(((ci * P + p) * Q + q) * R + r) * S + s] = pack_;
     }
   }
 }
@@ -788,7 +788,7 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("dense3 dense", "lenet.dnn:12");
-  // relu.4.grad[n, co] = sum(co2) (cross_entropy.z.grad.3[n, co2] * dense3.w[co2, co])
+  // relu.4.grad[n, ci] = sum(co) (cross_entropy.z.grad.3[n, co] * dense3.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 84, batch.len, 10, &one,
       t.dense3_w, 84, t.cross_entropy_z_grad_3, 10, &zero, t.relu_4_grad, 84));
   // dense3.w.grad[co, ci] = sum(n) (cross_entropy.z.grad.3[n, co] * relu.4[n, ci])
@@ -811,7 +811,7 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("dense2 dense", "lenet.dnn:11");
-  // relu.3.grad[n, co] = sum(co2) (dense2.y.2.grad[n, co2] * dense2.w[co2, co])
+  // relu.3.grad[n, ci] = sum(co) (dense2.y.2.grad[n, co] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 120, batch.len, 84, &one,
       t.dense2_w, 120, t.dense2_y_2_grad, 84, &zero, t.relu_3_grad, 120));
   // dense2.w.grad[co, ci] = sum(n) (dense2.y.2.grad[n, co] * relu.3[n, ci])
@@ -834,7 +834,7 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
   AT("dense1 dense", "lenet.dnn:10");
-  // view.grad[n, c_h_w] = sum(co) (dense1.y.2.grad[n, co] * dense1.w[co, c_h_w])
+  // view.grad[n, ci] = sum(co) (dense1.y.2.grad[n, co] * dense1.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 400, batch.len, 120, &one,
       t.dense1_w, 400, t.dense1_y_2_grad, 120, &zero, t.view_grad, 400));
   // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad[n, co] * view[n, ci])
@@ -869,7 +869,7 @@ static void backward(void) {
   CHECK_CUDA(cudaMemsetAsync(t.conv2_w_grad, 0, 2400 * sizeof(float), parcc.compute));
   for (long i = 0; i < batch.len; i++) {
     LAUNCH_ROWS(k_pack3, 60, t.maxpool2d_pack_2_2, t.maxpool2d + i * 1176, 6, 10, 10, 5, 5, 14, 14);
-    // conv2.w.grad[co, c, r, s] = sum(n, p, q) (conv2.channel_bias.grad[n, co, p, q] * maxpool2d.pack.2[n, c, p, q, r, s])
+    // conv2.w.grad[co, ci, r, s] = sum(n, p, q) (conv2.channel_bias.grad[n, co, p, q] * maxpool2d.pack.2[n, ci, p, q, r, s])
     CHECK_CUBLAS(cublasSgemmStridedBatched(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 25, 16, 100, &one,
         t.maxpool2d_pack_2_2, 25, 2500, t.conv2_channel_bias_grad + i * 1600, 100, 0, &one, t.conv2_w_grad, 150, 25, 6));
   }
@@ -896,7 +896,7 @@ static void backward(void) {
   CHECK_CUDA(cudaMemsetAsync(t.conv1_w_grad, 0, 150 * sizeof(float), parcc.compute));
   for (long i = 0; i < batch.len; i++) {
     LAUNCH_ROWS(k_pack4, 28, t.image_pack_2_2, t.image + i * 784, 28, 28, 5, 5, 28, 28);
-    // conv1.w.grad[co, c, r, s] = sum(n, p, q) (conv1.channel_bias.grad[n, co, p, q] * image.pack.2[n, p, q, r, s])
+    // conv1.w.grad[co, ci, r, s] = sum(n, p, q) (conv1.channel_bias.grad[n, co, p, q] * image.pack.2[n, p, q, r, s])
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 25, 6, 784, &one,
         t.image_pack_2_2, 25, t.conv1_channel_bias_grad + i * 4704, 784, &one, t.conv1_w_grad, 25));
   }

@@ -489,7 +489,7 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("dense3 dense", "mlp.dnn:11");
-  // relu.2.grad[n, co] = sum(co2) (cross_entropy.z.grad.3[n, co2] * dense3.w[co2, co])
+  // relu.2.grad[n, ci] = sum(co) (cross_entropy.z.grad.3[n, co] * dense3.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 512, batch.len, 10, &one,
       t.dense3_w, 512, t.cross_entropy_z_grad_3, 10, &zero, t.relu_2_grad, 512));
   // dense3.w.grad[co, ci] = sum(n) (cross_entropy.z.grad.3[n, co] * relu.2[n, ci])
@@ -512,7 +512,7 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("dense2 dense", "mlp.dnn:9");
-  // relu.grad[n, co] = sum(co2) (dense2.y.2.grad[n, co2] * dense2.w[co2, co])
+  // relu.grad[n, ci] = sum(co) (dense2.y.2.grad[n, co] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 512, batch.len, 512, &one,
       t.dense2_w, 512, t.dense2_y_2_grad, 512, &zero, t.relu_grad, 512));
   // dense2.w.grad[co, ci] = sum(n) (dense2.y.2.grad[n, co] * relu[n, ci])

@@ -461,20 +461,20 @@ __global__ void k_batchnorm_grad(double *__restrict__ grad, double *__restrict__
 }
 
 // batchnorm1: batchnorm_grad (norms.dnn:5)
-__global__ void k_batchnorm_grad2(double *__restrict__ grad, double *__restrict__ grad3, const double *__restrict__ grad2, const double *__restrict__ y, const double *__restrict__ mean, long CO, long N) {
-  GRID_LANES(co0, lanes, CO) {
+__global__ void k_batchnorm_grad2(double *__restrict__ grad, double *__restrict__ grad3, const double *__restrict__ grad2, const double *__restrict__ y, const double *__restrict__ mean, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
     double grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0;
     for (long n = 0; n < N; n++)
       LANE(l, lanes) {
-        const long co = co0 + l;
-        const double grad_2 = (grad2[co] * (y[n * CO + co] - mean[co])) + (grad2[co] * (y[n * CO + co] - mean[co]));
-        grad_[l] += (-(grad2[co] * (y[n * CO + co] - mean[co]))) - (grad2[co] * (y[n * CO + co] - mean[co]));
-        grad[n * CO + co] = grad_2;
+        const long c = c0 + l;
+        const double grad_2 = (grad2[c] * (y[n * C + c] - mean[c])) + (grad2[c] * (y[n * C + c] - mean[c]));
+        grad_[l] += (-(grad2[c] * (y[n * C + c] - mean[c]))) - (grad2[c] * (y[n * C + c] - mean[c]));
+        grad[n * C + c] = grad_2;
       }
     LANE(l, lanes) {
-      const long co = co0 + l;
-      grad3[co] = grad_[l];
+      const long c = c0 + l;
+      grad3[c] = grad_[l];
     }
   }
 }
@@ -799,7 +799,7 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("dense2 dense", "norms.dnn:6");
-  // relu.grad[n, c] = sum(co) (dense2.y.2.grad.4[n, co] * dense2.w[co, c])
+  // relu.grad[n, ci] = sum(co) (dense2.y.2.grad.4[n, co] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 12, n.len, 12, &one,
       t.dense2_w, 12, t.dense2_y_2_grad_4, 12, &zero, t.relu_grad, 12));
   // dense2.w.grad[co, ci] = sum(n) (dense2.y.2.grad.4[n, co] * relu[n, ci])

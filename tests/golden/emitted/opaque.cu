@@ -491,20 +491,20 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
 }
 
 // dense3: dense_mean_over_grad (opaque.dnn:18)
-__global__ void k_dense_mean_over_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, long N, long D) {
-  GRID2_LANES(n, N, d0, lanes, D) {
+__global__ void k_dense_mean_over_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, long N, long CI) {
+  GRID2_LANES(n, N, ci0, lanes, CI) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long co = 0; co < 4; co++)
       LANE(l, lanes) {
-        const long d = d0 + l;
-        grad_[l] += grad2[n * 4 + co] * w[co * D + d];
+        const long ci = ci0 + l;
+        grad_[l] += grad2[n * 4 + co] * w[co * CI + ci];
       }
     float grad_2[LANES];
     LANE(l, lanes) {
-      const long d = d0 + l;
+      const long ci = ci0 + l;
       grad_2[l] = grad_[l] / 6.0f;
-      grad3[n * D + d] = grad_2[l];
+      grad3[n * CI + ci] = grad_2[l];
     }
   }
 }
@@ -527,32 +527,32 @@ __global__ void k_dense_grad(float *__restrict__ grad, const float *__restrict__
 }
 
 // embedding_grad (opaque.dnn:18)
-__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ place, long len_width, long D1, long N, long C) {
-  GRID2(width, len_width, d1, D1) {
+__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ place, long V, long D, long N, long C) {
+  GRID2(v, V, d, D) {
     float grad_ = 0.0f;
     BLOCK2(n, N, c, C) {
-      grad_ += grad2[n * D1 + d1] * (float)((place[n * C + c] == width));
+      grad_ += grad2[n * D + d] * (float)((place[n * C + c] == v));
     }
     grad_ = BLOCK_SUM(grad_);
-    ONCE grad[width * D1 + d1] = grad_;
+    ONCE grad[v * D + d] = grad_;
   }
 }
 
 // dense2: dense_sorted_grad (opaque.dnn:18)
-__global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, const float *__restrict__ grad4, const float *__restrict__ moved, long N, long C) {
-  GRID2_LANES(n, N, c0, lanes, C) {
+__global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, const float *__restrict__ grad4, const float *__restrict__ moved, long N, long CI) {
+  GRID2_LANES(n, N, ci0, lanes, CI) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long co = 0; co < 4; co++)
       LANE(l, lanes) {
-        const long c = c0 + l;
-        grad_[l] += grad2[n * 4 + co] * w[co * C + c];
+        const long ci = ci0 + l;
+        grad_[l] += grad2[n * 4 + co] * w[co * CI + ci];
       }
     float grad_2[LANES];
     LANE(l, lanes) {
-      const long c = c0 + l;
-      grad_2[l] = (grad_[l] + grad4[n * C + c]) + moved[n * C + c];
-      grad3[n * C + c] = grad_2[l];
+      const long ci = ci0 + l;
+      grad_2[l] = (grad_[l] + grad4[n * CI + ci]) + moved[n * CI + ci];
+      grad3[n * CI + ci] = grad_2[l];
     }
   }
 }
