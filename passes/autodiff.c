@@ -384,6 +384,7 @@ static const Expr *other_factors(Derivation *d, const Op *op) {
   for (int k = 0; k < op->n_dims; k++) by[k] = index_dim(k < op->n_out ? k : k + n_reduced);
   for (int k = op->n_out; k < op->n_dims; k++) {
     others.dims[k + n_reduced] = op->dims[k];
+    name_dim(graph->arena, others.dims, k + n_reduced + 1, k + n_reduced, op->dims[k].name);
     here = CALL2(and, here, CALL2(eq, expr_index(d->arena, index_dim(k)), expr_index(d->arena, by[k])));
   }
   others.reduce = REDUCE_PROD;
