@@ -124,12 +124,13 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags) {
 
 cudaError_t cudaFreeHost(void *pointer) { return cudaFree(pointer); }
 
-// ---- copies: rows of width bytes; a plain copy is one row
+// ---- copies: slices of rows of width bytes; a plain copy is one row
 
 typedef struct {
   void *dst;
   const void *src;
-  size_t dst_pitch, src_pitch, width, rows;
+  size_t dst_pitch, src_pitch, dst_slice, src_slice; // from one row, or slice, to the next
+  size_t width, rows, slices;
   int value;       // of a memset
   bool pinned;     // from memory that cudaHostAlloc made
   uint64_t sum;    // of what was to be copied from there, when it was issued
@@ -137,11 +138,19 @@ typedef struct {
   void *aside;     // copy of what was to be copied from other memory of the host; src points there
 } Copy;
 
+static const char *row_of_src(const Copy *c, size_t row) {
+  return (const char *)c->src + row / c->rows * c->src_slice + row % c->rows * c->src_pitch;
+}
+
+static char *row_of_dst(const Copy *c, size_t row) {
+  return (char *)c->dst + row / c->rows * c->dst_slice + row % c->rows * c->dst_pitch;
+}
+
 static uint64_t sum_of(const Copy *c) {
   uint64_t sum = 0xCBF29CE484222325u;
-  for (size_t i = 0; i < c->rows; i++)
+  for (size_t i = 0; i < c->rows * c->slices; i++)
     for (size_t k = 0; k < c->width; k++)
-      sum = (sum ^ ((const unsigned char *)c->src)[i * c->src_pitch + k]) * 0x100000001B3u;
+      sum = (sum ^ ((const unsigned char *)row_of_src(c, i))[k]) * 0x100000001B3u;
   return sum;
 }
 
@@ -155,19 +164,18 @@ static void run_copy(void *args) {
   if (c->pinned && writer_of(c->src) == c->writer && sum_of(c) != c->sum)
     fail_alone(FAIL_RUN, "%s: the host changed what was to be copied before the copy was done",
                check_text(check_running()));
-  for (size_t i = 0; i < c->rows; i++)
-    memmove((char *)c->dst + i * c->dst_pitch, (const char *)c->src + i * c->src_pitch, c->width);
+  for (size_t i = 0; i < c->rows * c->slices; i++) memmove(row_of_dst(c, i), row_of_src(c, i), c->width);
   free(c->aside);
 }
 
 // CUDA takes what lies in memory that is not pinned before it returns.
 static void take_aside(Copy *c) {
-  const size_t bytes = c->width * c->rows;
-  char *aside = malloc(bytes);
+  char *aside = malloc(c->width * c->rows * c->slices);
   if (aside == NULL) fail_alone(FAIL_RUN, "out of memory");
-  for (size_t i = 0; i < c->rows; i++) memcpy(aside + i * c->width, (const char *)c->src + i * c->src_pitch, c->width);
+  for (size_t i = 0; i < c->rows * c->slices; i++) memcpy(aside + i * c->width, row_of_src(c, i), c->width);
   c->src = c->aside = aside;
   c->src_pitch = c->width;
+  c->src_slice = c->width * c->rows;
 }
 
 static void run_set(void *args) {
@@ -175,26 +183,30 @@ static void run_set(void *args) {
   memset(c->dst, c->value, c->width);
 }
 
+static void say_slices(Item *item, bool written, const char *at, size_t slice, const Copy *c, size_t pitch) {
+  for (size_t i = 0; i < c->slices; i++) check_access(item, written, at + i * slice, c->width, pitch, c->rows);
+}
+
 // In the checking mode memory of the host is checked where cudaHostAlloc made it, and else passed over.
 static void queue_copy(Copy *c, cudaMemcpyKind kind, const char *what, cudaStream_t stream) {
   const bool src_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDefault;
   const bool dst_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault;
   const Allocation *src = check_find(c->src), *dst = check_find(c->dst);
-  const char *from = c->src;
+  const Copy given = *c;
   c->pinned = src != NULL && !src->device;
   c->sum = c->pinned ? sum_of(c) : 0;
   c->writer = writer_of(c->src);
   if (src_host && src == NULL) take_aside(c);
   Item *item = check_queue(stream, what, run_copy, c, sizeof *c);
   item->hands_on = !dst_host || (dst != NULL && dst->device);
-  if (!src_host || src != NULL) check_access(item, false, from, c->width, c->src_pitch, c->rows);
-  if (!dst_host || dst != NULL) check_access(item, true, c->dst, c->width, c->dst_pitch, c->rows);
+  if (!src_host || src != NULL) say_slices(item, false, given.src, given.src_slice, c, given.src_pitch);
+  if (!dst_host || dst != NULL) say_slices(item, true, given.dst, given.dst_slice, c, given.dst_pitch);
   if (dst_host && dst == NULL) cudaStreamSynchronize(stream); // CUDA returns when it has arrived
 }
 
 static cudaError_t copy(Copy *c, cudaMemcpyKind kind, const char *what, cudaStream_t stream) {
   if (kind > cudaMemcpyDefault) return result(cudaErrorInvalidValue);
-  if (c->width == 0 || c->rows == 0) return cudaSuccess;
+  if (c->width == 0 || c->rows == 0 || c->slices == 0) return cudaSuccess;
   if (parcc_checking) queue_copy(c, kind, what, stream);
   else run_copy(c);
   return cudaSuccess;
@@ -209,22 +221,45 @@ static void finish_default_stream(void) {
 }
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind) {
-  Copy c = {.dst = dst, .src = src, .width = bytes, .rows = 1};
+  Copy c = {.dst = dst, .src = src, .width = bytes, .rows = 1, .slices = 1};
   const cudaError_t error = copy(&c, kind, "cudaMemcpy", NULL);
   finish_default_stream();
   return error;
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  Copy c = {.dst = dst, .src = src, .width = bytes, .rows = 1};
+  Copy c = {.dst = dst, .src = src, .width = bytes, .rows = 1, .slices = 1};
   return copy(&c, kind, "cudaMemcpyAsync", stream);
 }
 
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
   if (width > dst_pitch || width > src_pitch) return result(cudaErrorInvalidValue);
-  Copy c = {.dst = dst, .src = src, .dst_pitch = dst_pitch, .src_pitch = src_pitch, .width = width, .rows = height};
+  Copy c = {.dst = dst,
+            .src = src,
+            .dst_pitch = dst_pitch,
+            .src_pitch = src_pitch,
+            .width = width,
+            .rows = height,
+            .slices = 1};
   return copy(&c, kind, "cudaMemcpy2DAsync", stream);
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+  const struct cudaExtent *e = &p->extent;
+  if (e->width > p->srcPtr.pitch || e->width > p->dstPtr.pitch) return result(cudaErrorInvalidValue);
+  if (e->depth > 1 && (e->height > p->srcPtr.ysize || e->height > p->dstPtr.ysize))
+    return result(cudaErrorInvalidValue);
+  Copy c = {.dst = p->dstPtr.ptr,
+            .src = p->srcPtr.ptr,
+            .dst_pitch = p->dstPtr.pitch,
+            .src_pitch = p->srcPtr.pitch,
+            .dst_slice = p->dstPtr.pitch * p->dstPtr.ysize,
+            .src_slice = p->srcPtr.pitch * p->srcPtr.ysize,
+            .width = e->width,
+            .rows = e->height,
+            .slices = e->depth};
+  return copy(&c, p->kind, "cudaMemcpy3DAsync", stream);
 }
 
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream) {
