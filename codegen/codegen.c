@@ -307,8 +307,11 @@ static void print_model(const Codegen *g, Text *out) {
               m->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT");
   text_printf(out, "    .inputs = inputs,\n    .n_inputs = %d,\n", p->inputs.len);
   text_printf(out, "    .scalars = scalars,\n    .n_scalars = %d,\n", p->scalars.len);
-  text_printf(out, "    .steps = %lld,\n    .epochs = %lld,\n    .learning_rate = learning_rate,\n};\n", (long long)m->steps,
+  text_printf(out, "    .steps = %lld,\n    .epochs = %lld,\n    .learning_rate = learning_rate,\n", (long long)m->steps,
               (long long)m->epochs);
+  if (p->whole_batches != NULL)
+    text_printf(out, "    .whole_batches = \"%s\", // needs all samples of a batch\n", name_in_string(g->arena, p->whole_batches));
+  text_printf(out, "};\n");
 }
 
 // ---- main --------------------------------------------------------------------------------------------------------

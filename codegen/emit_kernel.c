@@ -199,12 +199,6 @@ static const char *extent_name(Emitter *e, int t, int i, const Index *index) {
   return e->extent[t][i];
 }
 
-// The last batch of an evaluation may be smaller than the others: a place along it may not be there.
-static bool may_end_early(const Emitter *e, const Extent *extent, const Index *index) {
-  if (extent->block < 0 || index_plain_dim(index) >= 0) return false;
-  return e->p->blocks.at[extent->block].axes >> (e->p->mesh.n_axes - 1) & 1;
-}
-
 // The extent over all ranks, which guards are about.
 static const char *global_extent_name(Emitter *e, int t, int i, const Index *index) {
   const KernelTensor *tensor = &e->k->tensors.at[t];
@@ -256,7 +250,7 @@ static const char *read_tensor(Emitter *e, const Expr *access) {
   for (int i = 0; i < rank; i++) {
     const Index *index = &access->access.index[i];
     index_range(index, extent, e->k->n_dims, &lo, &hi);
-    const bool below = lo < 0, above = hi >= tensor->global[i] * index->div || may_end_early(e, &tensor->extent[i], index);
+    const bool below = lo < 0, above = hi >= tensor->global[i] * index->div;
     if (!below && !above && index->div == 1) {
       position[i] = index_from(e, index, &tensor->extent[i]);
       continue;

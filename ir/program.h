@@ -191,6 +191,7 @@ typedef struct Program {
   Arena *arena;
   const Model *model;
   const char *plan_text; // one line for people
+  const char *whole_batches; // "s (model.dnn:6)": why an evaluation takes whole batches only; NULL: it takes any
   Mesh mesh;
   VEC(RankBlock) blocks;
   VEC(ProgTensor) tensors;

@@ -435,6 +435,7 @@ void pass_lower(Compilation *c) {
   p->model = model;
   p->mesh = c->mesh;
   p->plan_text = plan_text(c);
+  p->whole_batches = c->whole_batches;
   c->program = p;
   Lowering lowering = {.arena = c->arena, .program = p}, *l = &lowering;
   l->c_names.arena = l->stored_names.arena = l->functions.arena = c->arena;

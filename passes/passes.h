@@ -13,6 +13,9 @@ void pass_simplify(Graph *graph, bool partial_batches);
 void pass_decompose(Graph *graph);
 // Gives every operator its sharding, inputs and stored tensors their layouts. The last axis of the mesh is the batch.
 void pass_plan(Graph *graph, const Plan *plan, const Mesh *mesh);
+// Of a planned model: the first operator of the evaluation that needs all samples of a batch, "s (model.dnn:6)"; NULL: the
+// last batch may be smaller.
+const char *plan_whole_batches(const Model *model, const Mesh *mesh);
 // Puts in every change of layout that the plan asks for, as an operator.
 void pass_apply_plan(Graph *graph, const Mesh *mesh);
 // From the sharded graphs of the model to c->program: steps without order between streams and without places.

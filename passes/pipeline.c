@@ -23,6 +23,7 @@ static void plan(Compilation *c) {
   pass_plan(c->model->init, &c->plan, &c->mesh);
   pass_plan(c->model->train, &c->plan, &c->mesh);
   pass_plan(c->model->eval, &c->plan, &c->mesh);
+  c->whole_batches = plan_whole_batches(c->model, &c->mesh);
 }
 
 static void apply_plan(Compilation *c) {

@@ -11,6 +11,7 @@ typedef struct Compilation {
   Model *model;     // its graphs become training graphs, then sharded graphs
   Mesh mesh; // of the ranks; from pass "plan" on with a last axis "batch" of size 1
   Plan plan;
+  const char *whole_batches; // from pass "plan" on: why an evaluation takes whole batches only; NULL: it takes any
   Program *program; // from pass "lower" on
 } Compilation;
 

@@ -40,13 +40,23 @@ static bool open_split(Split split, Fault *fault) {
   return true;
 }
 
+// What cannot be evaluated is better known before training than after.
+static bool check_whole_batches(Fault *fault) {
+  const ParccModel *model = run.model;
+  const long samples = data_samples(SPLIT_TEST);
+  if (!run.options.eval || model->whole_batches == NULL || samples >= model->batch) return true;
+  return fault_set(fault, FAIL_RUN, "--eval: the test split has %ld sample%s, and %s needs all %ld of a batch", samples,
+                   samples == 1 ? "" : "s", model->whole_batches, model->batch);
+}
+
 bool data_open(Fault *fault) {
   if (run.model->n_inputs == 0) return true;
   if (run.options.data == NULL)
     return fault_set(
         fault, FAIL_MISUSE,
         "no data: give --data DIR, the directory of the data files, or --data synthetic (--help lists the files)");
-  return open_split(SPLIT_TRAIN, fault) && (!run.options.eval || open_split(SPLIT_TEST, fault));
+  return open_split(SPLIT_TRAIN, fault) && (!run.options.eval || open_split(SPLIT_TEST, fault)) &&
+         check_whole_batches(fault);
 }
 
 void data_close(void) {

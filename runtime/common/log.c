@@ -90,6 +90,7 @@ void log_eval(const double *means, long samples) {
   put(&at, "{\"eval\": true, \"samples\": %ld, \"loss\": ", samples);
   put_number(&at, means[0]);
   put_scalars(&at, means);
+  if (data_samples(SPLIT_TEST) > samples) put(&at, ", \"left_out\": %ld", data_samples(SPLIT_TEST) - samples);
   put(&at, "}\n");
   write_line(at);
 }

@@ -77,6 +77,8 @@ typedef struct {
   int n_scalars;
   long steps, epochs; // defaults of --steps and --epochs; steps where positive, else epochs
   double (*learning_rate)(double step, double steps);
+  const char *whole_batches; // an operator that needs all samples of a batch, so that an evaluation takes whole batches only
+                             // and says what it leaves out; NULL: the last batch may be smaller
 } ParccModel;
 
 typedef enum { PARCC_PARAM, PARCC_STATE } ParccKind;
@@ -147,8 +149,8 @@ int parcc_next_step(void);
 // Whether the scalars after the first, and the gradient norm, of this step will be read. The same on all ranks.
 int parcc_reports(void);
 
-// Begins a batch of the test split. Returns its number of samples (the last batch may be smaller), 0 at the end and
-// without --eval.
+// Begins a batch of the test split. Returns its number of samples (the last batch may be smaller, unless the model has
+// whole_batches), 0 at the end and without --eval.
 long parcc_next_eval(void);
 
 // Puts this rank's block of the batch (of this step, or of this evaluation) at dst, in stream compute.

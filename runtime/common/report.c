@@ -74,6 +74,15 @@ void report_eval(const double *means, long samples) {
   log_eval(means, samples);
 }
 
+// What a model that takes whole batches only leaves out of the test split.
+static void print_left_out(void) {
+  const long left_out = data_samples(SPLIT_TEST) - eval_samples;
+  if (left_out > 0)
+    printf("%s: test split: left out the last %ld sample%s, which do%s not fill a batch of %ld: %s needs all samples of one\n",
+           run.model->name, left_out, left_out == 1 ? "" : "s", left_out == 1 ? "es" : "", run.model->batch,
+           run.model->whole_batches);
+}
+
 static void print_summary(void) {
   const char *name = run.model->name;
   printf("%s: %ld step%s, %.3f s", name, steps_done, steps_done == 1 ? "" : "s", trained);
@@ -84,6 +93,7 @@ static void print_summary(void) {
     printf("%s: test split: %ld samples", name, eval_samples);
     for (int i = 0; i < run.model->n_scalars; i++) printf(", %s %.9g", run.model->scalars[i], eval_means[i]);
     printf("\n");
+    print_left_out();
   }
 }
 

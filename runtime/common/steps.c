@@ -149,8 +149,8 @@ long parcc_next_eval(void) {
   if (!run.options.eval || samples == 0) return 0;
   run.evaluating = true;
   run.eval_first += run.eval_count;
-  const long left = samples - run.eval_first;
-  run.eval_count = left < run.model->batch ? left : run.model->batch;
+  const long left = samples - run.eval_first, batch = run.model->batch;
+  run.eval_count = left >= batch ? batch : run.model->whole_batches == NULL ? left : 0;
   if (run.eval_count == 0) end_evaluation();
   return run.eval_count;
 }

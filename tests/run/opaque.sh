@@ -38,20 +38,22 @@ run() {
 # same TOLERANCE A B
 same() { python3 "$root/tests/run/compare_runs.py" "$1" 20 "$tmp/$2.log" "$tmp/$3.log" "$tmp/$2.st" "$tmp/$3.st"; }
 
-# In the last, smaller batch of an evaluation what is whole has rows of an earlier batch: of rows.dnn that is a loss.
+# What is not divided along the batch takes whole batches in an evaluation, so that recurrence evaluates other samples then.
 for model in recurrence rows; do
   code=$tmp/$model.c
-  if [ "$model" = recurrence ]; then eval=--eval; else eval=; fi
   check "$model.dnn is there" grep -q '^opaque op' "$tmp/$model.dnn"
   sed '/^opaque op/,/;$/d' "$tmp/$model.dnn" | cat "$tmp/$model.plain" - >"$tmp/plain.dnn"
   sed 's/split(n) =/split() =/' "$tmp/$model.dnn" >"$tmp/whole.dnn"
   for batch in 7 2; do
-    check "$model, batch $batch, as index expressions" run "$tmp/plain.dnn" '' plain 1 --dtype f64 -D "batch=$batch"
+    for eval in --eval ''; do
+      check "$model, batch $batch, as index expressions" run "$tmp/plain.dnn" '' "plain$eval" 1 --dtype f64 -D "batch=$batch"
+    done
     for count in 1 2 3; do
       for kind in "$model" whole; do
         [ "$kind$batch" != whole2 ] || continue
+        if [ "$model$kind" = recurrencewhole ]; then eval=; else eval=--eval; fi
         printf '%s, %s, batch %d, %d ranks: ' "$model" "$kind" "$batch" "$count"
-        if run "$tmp/$kind.dnn" "$code" one "$count" --dtype f64 -D "batch=$batch" && same 1e-10 plain one; then
+        if run "$tmp/$kind.dnn" "$code" one "$count" --dtype f64 -D "batch=$batch" && same 1e-10 "plain$eval" one; then
           pass
         else
           fail "$model, $kind, batch $batch, $count ranks"

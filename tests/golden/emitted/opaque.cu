@@ -1199,6 +1199,7 @@ static const ParccModel model = {
     .steps = 100,
     .epochs = 0,
     .learning_rate = learning_rate,
+    .whole_batches = "distances (opaque.dnn:16)", // needs all samples of a batch
 };
 
 static void place_tensors(void) {
