@@ -145,7 +145,8 @@ static void print_shape(const Program *p, const ProgTensor *t, Text *out) {
 
 static void print_tensors(const Codegen *g, Text *out) {
   const Program *p = g->p;
-  text_printf(out, "\n// Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.\n");
+  text_printf(out, "\n// Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.\n"
+                   "// LIFETIME_END tells the checking mode which bytes are free for others.\n");
   text_printf(out, "static struct {\n");
   for (int t = 0; t < p->tensors.len; t++) {
     const ProgTensor *tensor = &p->tensors.at[t];
@@ -166,7 +167,7 @@ static const char *top_layer(const Codegen *g, const Step *step) {
 }
 
 static void print_place(const Codegen *g, const Step *step, const Step *before, Text *out) {
-  if (step->kind == STEP_RECORD || step->kind == STEP_WAIT) return;
+  if (!step_works(step)) return;
   const bool same = before != NULL && str_eq(before->layer, step->layer) && str_eq(before->name, step->name) &&
                     before->loc.line == step->loc.line;
   if (same) return;
@@ -199,7 +200,7 @@ static void print_function(Codegen *g, const char *name, const char *what, Step 
   const Step *before = NULL;
   for (int i = 0; i < n; i++) {
     print_place(g, steps[i], before, &body);
-    if (steps[i]->kind != STEP_RECORD && steps[i]->kind != STEP_WAIT) before = steps[i];
+    if (step_works(steps[i])) before = steps[i];
     print_step(g, steps[i], &body);
   }
   const char *text = text_str(&body);
@@ -211,7 +212,7 @@ static int function_end(const Codegen *g, const Procedure *procedure, int start)
   int end = start + 1;
   while (end < procedure->steps.len) {
     const Step *step = procedure->steps.at[end], *before = procedure->steps.at[end - 1];
-    const bool boundary = step->kind != STEP_RECORD && step->kind != STEP_WAIT && !str_eq(top_layer(g, step), top_layer(g, before));
+    const bool boundary = step_works(step) && !str_eq(top_layer(g, step), top_layer(g, before));
     if (end - start >= FUNCTION_STEPS && boundary) break;
     if (end - start >= 3 * FUNCTION_STEPS) break;
     end++;

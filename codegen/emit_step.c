@@ -117,6 +117,25 @@ static void emit_collective(KernelBook *book, const Collective *c, const char *p
               p->tensors.at[c->tensor].type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT");
 }
 
+// Items in lines of at most WIDTH characters.
+static void emit_end(const Program *p, const Step *step, const char *pad, Text *out) {
+  enum { WIDTH = 118 };
+  size_t start = out->len;
+  text_printf(out, "%sLIFETIME_END(", pad);
+  for (int i = 0; i < step->ended.len; i++) {
+    const int t = step->ended.at[i];
+    const char *item = arena_printf(p->arena, "{%s, %lld}", tensor(p, t), (long long)p->buffers.at[p->tensors.at[t].buffer].bytes);
+    if (i > 0 && out->len - start + strlen(item) + 4 > WIDTH) {
+      text_printf(out, ",\n");
+      start = out->len;
+      text_printf(out, "%s    %s", pad, item);
+    } else {
+      text_printf(out, "%s%s", i > 0 ? ", " : "", item);
+    }
+  }
+  text_printf(out, ");\n");
+}
+
 void emit_step(KernelBook *book, const Step *step, const char *loop, int indent, Text *out) {
   const Program *p = book->program;
   const char *pad = arena_printf(p->arena, "%*s", indent, "");
@@ -148,5 +167,6 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
     text_printf(out, "%sCHECK_CUDA(cudaStreamWaitEvent(parcc.%s, event[%d], 0));\n", pad,
                 step->sync.stream == STREAM_COMM ? "comm" : "compute", step->sync.event);
     return;
+  case STEP_END: emit_end(p, step, pad, out); return;
   }
 }

@@ -56,6 +56,10 @@ int64_t extent_max(const Program *program, Extent e) {
   return largest;
 }
 
+bool step_works(const Step *step) {
+  return step->kind != STEP_RECORD && step->kind != STEP_WAIT && step->kind != STEP_END;
+}
+
 void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, bool written), void *ctx) {
   switch (step->kind) {
   case STEP_KERNEL: {
@@ -96,6 +100,9 @@ void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, b
     return;
   case STEP_WAIT:
     if (step->sync.collective != NULL) step_visit_tensors(step->sync.collective, visit, ctx);
+    return;
+  case STEP_END:
+    for (int i = 0; i < step->ended.len; i++) visit(ctx, step->ended.at[i], true);
     return;
   case STEP_RECORD: return;
   }
@@ -176,6 +183,10 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
   case STEP_WAIT:
     text_printf(out, "%s event %d on %s", step->kind == STEP_RECORD ? "record" : "wait", step->sync.event,
                 step->sync.stream == STREAM_COMM ? "comm" : "compute");
+    break;
+  case STEP_END:
+    text_printf(out, "end");
+    for (int i = 0; i < step->ended.len; i++) text_printf(out, " %s", p->tensors.at[step->ended.at[i]].name);
     break;
   }
   text_printf(out, "\n");

@@ -143,7 +143,8 @@ typedef enum StepKind {
   STEP_ZERO,
   STEP_COPY,
   STEP_RECORD,
-  STEP_WAIT
+  STEP_WAIT,
+  STEP_END
 } StepKind;
 typedef enum Stream { STREAM_COMPUTE, STREAM_COMM } Stream;
 
@@ -170,6 +171,7 @@ struct Step {
       Stream stream;
       const Step *collective; // WAIT on compute: whose end is waited for; its tensors live until then
     } sync; // RECORD: on this stream; WAIT: this stream waits
+    VEC(int) ended; // END: tensors, one of each buffer that nobody needs any more
   };
 };
 
@@ -212,7 +214,9 @@ int64_t extent_of_rank(const Program *program, Extent e, int rank);
 int64_t extent_max(const Program *program, Extent e); // on the largest rank
 bool extent_equal(Extent a, Extent b);
 
-// Calls visit for every tensor a step uses, loops included.
+// Whether the step does work of an operator; the others order work and tell of memory.
+bool step_works(const Step *step);
+// Calls visit for every tensor a step uses, loops included. To end a buffer is to write to it.
 void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, bool written), void *ctx);
 void program_print(const Program *program, Text *out);
 void program_verify(const Program *program, const char *pass);

@@ -24,5 +24,7 @@ void pass_lower(Compilation *c);
 void pass_schedule(Compilation *c);
 // Every buffer gets its place in the arena.
 void pass_plan_memory(Compilation *c);
+// Buffers are ended behind their last use.
+void pass_end_lifetimes(Compilation *c);
 
 #endif

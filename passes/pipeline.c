@@ -41,6 +41,7 @@ const Pass pipeline[] = {
     {"lower", "kernels, matrix products and collectives of one rank", pass_lower},
     {"schedule", "streams and events", pass_schedule},
     {"plan-memory", "a place for every buffer", pass_plan_memory},
+    {"end-lifetimes", "where buffers are used for the last time", pass_end_lifetimes},
 };
 const int pipeline_len = sizeof pipeline / sizeof *pipeline;
 

@@ -142,8 +142,8 @@ template <class T> static __device__ void parcc_block_argmax(T &value, long &ind
     BLOCK(i, n) best = ParccMin::join(best, static_cast<decltype(best)>(expression));                                  \
   } while (0)
 
-// Says that a buffer's content is not used any more. Only the host's checking mode looks at it.
-#define LIFETIME_END(pointer, bytes, stream) ((void)0)
+// {pointer, bytes}, ...: what these buffers hold is not used any more. Only the host's checking mode looks at it.
+#define LIFETIME_END(...) ((void)0)
 
 // ---- launches ------------------------------------------------------------------------------------------------------
 

@@ -117,7 +117,8 @@ void check_learn_name(const void *at, const char *text, size_t length); // text:
 // ---- check_launch.c: what check_launch.h calls
 typedef void (*ParccKernel)(void);
 ParccKernel parcc_check_launch(ParccKernel kernel, const char *name, const char *texts, const char *kinds);
-void parcc_check_lifetime_end(void *at, size_t bytes, cudaStream_t stream, const char *text);
+typedef struct { void *at; size_t bytes; } ParccRange;
+void parcc_check_lifetime_end(const ParccRange *ranges, size_t n, const char *text);
 extern bool check_in_kernel; // loads and stores are those of a kernel
 
 // ---- check_access.c

@@ -91,6 +91,14 @@ static const char *argument_text(const char *texts, int argument, size_t *length
   }
 }
 
+// Names are learnt when the call is captured, and again when it is made: other tensors may have the same place.
+static void learn_name(void *ctx, char *at, int argument) {
+  const Call *c = ctx;
+  size_t length;
+  const char *text = argument_text(c->texts, argument, &length);
+  check_learn_name(at, text, length);
+}
+
 // ---- running
 
 static void call_kernel(const Call *c) {
@@ -98,19 +106,13 @@ static void call_kernel(const Call *c) {
 }
 
 static void run_kernel(void *args) {
+  each_pointer(args, learn_name, args);
   check_in_kernel = true;
   call_kernel(args);
   check_in_kernel = false;
 }
 
 // ---- capturing
-
-static void learn_name(void *ctx, char *at, int argument) {
-  const Call *c = ctx;
-  size_t length;
-  const char *text = argument_text(c->texts, argument, &length);
-  check_learn_name(at, text, length);
-}
 
 static const char *call_name;
 
@@ -139,19 +141,17 @@ ParccKernel parcc_check_launch(ParccKernel kernel, const char *name, const char 
 
 // ---- lifetimes
 
-typedef struct {
-  void *at;
-  size_t bytes;
-} Range;
-
 static void run_lifetime_end(void *args) {
-  const Range *range = args;
+  const ParccRange *range = args;
   check_poison(range->at, range->bytes);
 }
 
-void parcc_check_lifetime_end(void *at, size_t bytes, cudaStream_t stream, const char *text) {
-  const Range range = {at, bytes};
-  if (bytes == 0) return;
-  check_writes(check_queue(stream, "LIFETIME_END", run_lifetime_end, &range, sizeof range), at, bytes);
-  check_learn_name(at, text, strlen(text));
+void parcc_check_lifetime_end(const ParccRange *ranges, size_t n, const char *text) {
+  for (size_t i = 0; i < n; i++) {
+    text = strchr(text, '{') + 1;
+    if (ranges[i].bytes == 0) continue;
+    Item *item = check_queue(parcc.compute, "LIFETIME_END", run_lifetime_end, &ranges[i], sizeof ranges[i]);
+    check_writes(item, ranges[i].at, ranges[i].bytes);
+    check_learn_name(ranges[i].at, text, strcspn(text, ","));
+  }
 }

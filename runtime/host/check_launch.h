@@ -17,7 +17,9 @@ extern int parcc_checking;
 // that keeps them. texts: the arguments as written; kinds: for each of them p (pointer), r (real) or w (another word). All
 // strings but kinds must be literals.
 ParccKernel parcc_check_launch(ParccKernel kernel, const char *name, const char *texts, const char *kinds);
-void parcc_check_lifetime_end(void *at, size_t bytes, cudaStream_t stream, const char *text);
+typedef struct { void *at; size_t bytes; } ParccRange;
+// text: the ranges as written, a literal.
+void parcc_check_lifetime_end(const ParccRange *ranges, size_t n, const char *text);
 // Tells the runtime how the program was built.
 extern const char parcc_built_for_check;
 __attribute__((weak)) const char parcc_built_for_check = 1;
@@ -50,9 +52,11 @@ __attribute__((weak)) const char parcc_built_for_check = 1;
     }                                                                                                                  \
   } while (0)
 
-#define LIFETIME_END(pointer, bytes, stream)                                                                           \
+#define LIFETIME_END(...)                                                                                              \
   do {                                                                                                                 \
-    if (parcc_checking) parcc_check_lifetime_end(pointer, bytes, stream, #pointer);                                    \
+    const ParccRange parcc_ended_[] = {__VA_ARGS__};                                                                   \
+    if (parcc_checking)                                                                                                \
+      parcc_check_lifetime_end(parcc_ended_, sizeof parcc_ended_ / sizeof parcc_ended_[0], #__VA_ARGS__);              \
   } while (0)
 
 #endif

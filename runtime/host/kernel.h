@@ -107,9 +107,9 @@ static inline __attribute__((always_inline)) double parcc_unkeyd(int64_t key) {
   do {                                                                                                                 \
     if ((work) > 0) kernel(__VA_ARGS__);                                                                               \
   } while (0)
-// Says that work after this on the stream will not use what the buffer holds, all bytes of it: for the checking mode, in
+// {pointer, bytes}, ...: work that follows on stream compute will not use what these buffers hold: for the checking mode, in
 // which a use is then a fault until something is written there.
-#define LIFETIME_END(pointer, bytes, stream) ((void)0)
+#define LIFETIME_END(...) ((void)0)
 #else
 #include "check_launch.h"
 #endif

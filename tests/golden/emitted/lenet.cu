@@ -18,6 +18,7 @@ static ncclComm_t over_data;
 static cudaEvent_t event[12];
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
+// LIFETIME_END tells the checking mode which bytes are free for others.
 static struct {
   float *conv1_w; // conv1.w [6, 1, 5, 5]
   float *conv1_b; // conv1.b [6]
@@ -704,6 +705,7 @@ static void forward(void) {
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 784, 6, 25, &one,
         t.image_pack_3, 784, t.conv1_w, 25, &zero, t.conv1_conv2d + i * 4704, 784));
   }
+  LIFETIME_END({t.image_pack_3, 78400});
 
   AT("conv1 channel_bias", "lenet.dnn:7");
   LAUNCH_ROWS(k_channel_bias_relu, 6 * batch.len, t.relu, t.conv1_b, batch.len, 6, 784);
@@ -718,6 +720,7 @@ static void forward(void) {
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 100, 16, 150, &one,
         t.maxpool2d_pack_3, 100, t.conv2_w, 150, &zero, t.conv2_conv2d + i * 1600, 100));
   }
+  LIFETIME_END({t.maxpool2d_pack_3, 60000});
 
   AT("conv2 channel_bias", "lenet.dnn:8");
   LAUNCH_ROWS(k_channel_bias_relu, 16 * batch.len, t.relu_2, t.conv2_b, batch.len, 16, 100);
@@ -742,9 +745,11 @@ static void forward(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 10, batch.len, 84, &one,
       t.dense3_w, 84, t.relu_4, 84, &zero, t.dense3_y, 10));
   LAUNCH_LANES(k_dense_cross_entropy, batch.len, t.dense3_y_2, t.cross_entropy_z, t.cross_entropy_total, t.cross_entropy_each, t.dense3_y, t.dense3_b, t.label, batch.len);
+  LIFETIME_END({t.dense3_y, 1280});
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_ROWS(k_cross_entropy, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
+  LIFETIME_END({t.cross_entropy_each, 128});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -765,6 +770,7 @@ static void forward(void) {
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
+  LIFETIME_END({t.cross_entropy_sum_whole, 4});
 
   AT("maxpool2d", "lenet.dnn:8");
   LAUNCH_LANES(k_maxpool2d2, 400 * batch.len, t.maxpool2d_2_place, t.relu_2, 16 * batch.len, 5, 5, 10, 10);
@@ -773,13 +779,16 @@ static void forward(void) {
   LAUNCH_LANES(k_maxpool2d2, 1176 * batch.len, t.maxpool2d_place, t.relu, 6 * batch.len, 14, 14, 28, 28);
 }
 
-// The gradients of all parameters.
-static void backward(void) {
+// backward: from cross_entropy on
+static void backward_cross_entropy(void) {
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
+  LIFETIME_END({t.cross_entropy_total, 128}, {t.cross_entropy_sum_grad, 4});
   LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
   LAUNCH_LANES(k_cross_entropy_dense_grad, 10, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 10, batch.len);
+  LIFETIME_END({t.cross_entropy_z, 1280}, {t.cross_entropy_total_grad, 128}, {t.cross_entropy_picked_grad, 128},
+      {t.cross_entropy_z_grad_2, 1280});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -794,6 +803,7 @@ static void backward(void) {
   // dense3.w.grad[co, ci] = sum(n) (cross_entropy.z.grad.3[n, co] * relu.4[n, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 84, 10, batch.len, &one,
       t.relu_4, 84, t.cross_entropy_z_grad_3, 10, &zero, t.dense3_w_grad, 84));
+  LIFETIME_END({t.cross_entropy_z_grad_3, 1280});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -803,6 +813,7 @@ static void backward(void) {
 
   AT("relu", "lenet.dnn:11");
   LAUNCH_LANES(k_relu_dense_grad, 84, t.dense2_y_2_grad, t.dense2_b_grad, t.relu_4_grad, 84, batch.len);
+  LIFETIME_END({t.relu_4_grad, 10752});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -817,15 +828,20 @@ static void backward(void) {
   // dense2.w.grad[co, ci] = sum(n) (dense2.y.2.grad[n, co] * relu.3[n, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 120, 84, batch.len, &one,
       t.relu_3, 120, t.dense2_y_2_grad, 84, &zero, t.dense2_w_grad, 120));
+  LIFETIME_END({t.dense2_y_2_grad, 10752});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "lenet.dnn:11");
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 10080, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+}
 
+// backward: from relu on
+static void backward_relu(void) {
   AT("relu", "lenet.dnn:10");
   LAUNCH_LANES(k_relu_dense_grad, 120, t.dense1_y_2_grad, t.dense1_b_grad, t.relu_3_grad, 120, batch.len);
+  LIFETIME_END({t.relu_3_grad, 15360});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -840,6 +856,7 @@ static void backward(void) {
   // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad[n, co] * view[n, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 400, 120, batch.len, &one,
       t.view, 400, t.dense1_y_2_grad, 120, &zero, t.dense1_w_grad, 400));
+  LIFETIME_END({t.view, 51200}, {t.dense1_y_2_grad, 15360});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -849,6 +866,7 @@ static void backward(void) {
 
   AT("maxpool2d", "lenet.dnn:8");
   LAUNCH_LANES(k_maxpool2d_relu_grad, 1600 * batch.len, t.conv2_channel_bias_grad, t.maxpool2d_2_place, t.maxpool2d_2_grad, 16 * batch.len, 10, 10, 5, 5, 5, 5);
+  LIFETIME_END({t.maxpool2d_2_grad, 51200}, {t.maxpool2d_2_place, 51200});
 
   AT("conv2 channel_bias", "lenet.dnn:8");
   LAUNCH_ROWS(k_channel_bias_grad, 16, t.conv2_b_grad, t.conv2_channel_bias_grad, 16, batch.len, 100);
@@ -867,21 +885,27 @@ static void backward(void) {
     LAUNCH_LANES(k_fold, 1176, t.maxpool2d_grad + i * 1176, t.maxpool2d_grad_spread_2, 6, 14, 14, 10, 10);
   }
   CHECK_CUDA(cudaMemsetAsync(t.conv2_w_grad, 0, 2400 * sizeof(float), parcc.compute));
+  LIFETIME_END({t.maxpool2d_grad_spread_2, 60000});
   for (long i = 0; i < batch.len; i++) {
     LAUNCH_ROWS(k_pack3, 60, t.maxpool2d_pack_2_2, t.maxpool2d + i * 1176, 6, 10, 10, 5, 5, 14, 14);
     // conv2.w.grad[co, ci, r, s] = sum(n, p, q) (conv2.channel_bias.grad[n, co, p, q] * maxpool2d.pack.2[n, ci, p, q, r, s])
     CHECK_CUBLAS(cublasSgemmStridedBatched(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 25, 16, 100, &one,
         t.maxpool2d_pack_2_2, 25, 2500, t.conv2_channel_bias_grad + i * 1600, 100, 0, &one, t.conv2_w_grad, 150, 25, 6));
   }
+  LIFETIME_END({t.maxpool2d, 150528}, {t.conv2_channel_bias_grad, 204800}, {t.maxpool2d_pack_2_2, 60000});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("conv2 all_reduce", "lenet.dnn:8");
   CHECK_NCCL(ncclAllReduce(t.conv2_w_grad, t.conv2_w_grad, 2400, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
+}
 
+// backward: from maxpool2d on
+static void backward_maxpool2d(void) {
   AT("maxpool2d", "lenet.dnn:7");
   LAUNCH_LANES(k_maxpool2d_relu_grad, 4704 * batch.len, t.conv1_channel_bias_grad, t.maxpool2d_place, t.maxpool2d_grad, 6 * batch.len, 28, 28, 14, 14, 14, 14);
+  LIFETIME_END({t.maxpool2d_grad, 150528}, {t.maxpool2d_place, 150528});
 
   AT("conv1 channel_bias", "lenet.dnn:7");
   LAUNCH_ROWS(k_channel_bias_grad, 6, t.conv1_b_grad, t.conv1_channel_bias_grad, 6, batch.len, 784);
@@ -900,6 +924,7 @@ static void backward(void) {
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 25, 6, 784, &one,
         t.image_pack_2_2, 25, t.conv1_channel_bias_grad + i * 4704, 784, &one, t.conv1_w_grad, 25));
   }
+  LIFETIME_END({t.image, 100352}, {t.conv1_channel_bias_grad, 602112}, {t.image_pack_2_2, 78400});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -908,11 +933,19 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
 }
 
+// The gradients of all parameters.
+static void backward(void) {
+  backward_cross_entropy();
+  backward_relu();
+  backward_maxpool2d();
+}
+
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_LANES(k_accuracy, batch.len, t.accuracy_best, t.dense3_y_2, batch.len);
   LAUNCH_ROWS(k_accuracy2, 1, t.accuracy_sum, t.label, t.accuracy_best, batch.len);
+  LIFETIME_END({t.dense3_y_2, 1280}, {t.label, 128}, {t.accuracy_best, 128});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -924,6 +957,7 @@ static void report(void) {
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
+  LIFETIME_END({t.cross_entropy_sum_2_whole, 4}, {t.accuracy_sum_whole, 4});
 
   AT("conv1 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm, 1, t.conv1_b_grad_square, t.conv1_b_grad_whole, 6);
@@ -941,11 +975,13 @@ static void report(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 120);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  LIFETIME_END({t.dense1_w_grad_square_rows, 480});
 
   AT("dense2 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm2, 84, t.dense2_w_grad_square_rows, t.dense2_w_grad_whole, 84, 120);
   LAUNCH_ROWS(k_cross_entropy, 1, t.dense2_w_grad_square, t.dense2_w_grad_square_rows, 84);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LIFETIME_END({t.dense2_w_grad_square_rows, 336});
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole, 84);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
@@ -957,6 +993,9 @@ static void report(void) {
 
   AT("conv1 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.conv1_w_grad_whole, t.conv1_b_grad_square, t.conv2_w_grad_square, t.conv2_b_grad_square, t.dense1_w_grad_square, t.dense1_b_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.dense3_w_grad_square, t.dense3_b_grad_square, 150);
+  LIFETIME_END({t.conv1_b_grad_square, 4}, {t.conv2_w_grad_square, 4}, {t.conv2_b_grad_square, 4},
+      {t.dense1_w_grad_square, 4}, {t.dense1_b_grad_square, 4}, {t.dense2_w_grad_square, 4},
+      {t.dense2_b_grad_square, 4}, {t.dense3_w_grad_square, 4}, {t.dense3_b_grad_square, 4});
 }
 
 // The optimizer.
@@ -970,29 +1009,34 @@ static void update(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
   LAUNCH_FLAT(k_sgd4, 6, t.conv1_b_v, t.conv1_b_u, t.conv1_b_grad_whole, 6, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
+  LIFETIME_END({t.conv1_w_grad_whole, 600}, {t.conv1_w_d, 600}, {t.conv1_b_grad_whole, 24});
 
   AT("conv2 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 2400, t.conv2_w_v, t.conv2_w_u, t.conv2_w_grad_whole, 2400, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   LAUNCH_FLAT(k_sgd4, 16, t.conv2_b_v, t.conv2_b_u, t.conv2_b_grad_whole, 16, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  LIFETIME_END({t.conv2_w_grad_whole, 9600}, {t.conv2_b_grad_whole, 64});
 
   AT("dense1 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 48000, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 48000, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_FLAT(k_sgd4, 120, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 120, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  LIFETIME_END({t.dense1_w_grad_whole, 192000}, {t.dense1_b_grad_whole, 480});
 
   AT("dense2 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 10080, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 10080, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_sgd4, 84, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 84, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.dense2_w_grad_whole, 40320}, {t.dense2_b_grad_whole, 336});
 
   AT("dense3 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 840, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 840, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd4, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
+  LIFETIME_END({t.dense3_w_grad_whole, 3360}, {t.dense3_b_grad_whole, 40});
 }
 
 // Losses and metrics of a batch of the test split.
@@ -1004,12 +1048,14 @@ static void evaluate(void) {
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 784, 6, 25, &one,
         t.eval_image_pack_2, 784, t.conv1_w, 25, &zero, t.eval_conv1_conv2d + i * 4704, 784));
   }
+  LIFETIME_END({t.eval_image, 100352}, {t.eval_image_pack_2, 78400});
 
   AT("conv1 channel_bias", "lenet.dnn:7");
   LAUNCH_ROWS(k_channel_bias_relu, 6 * batch.len, t.eval_relu, t.conv1_b, batch.len, 6, 784);
 
   AT("maxpool2d", "lenet.dnn:7");
   LAUNCH_LANES(k_maxpool2d, 1176 * batch.len, t.eval_maxpool2d, t.eval_relu, 6 * batch.len, 14, 14, 28, 28);
+  LIFETIME_END({t.eval_relu, 602112});
 
   AT("conv2 conv2d", "lenet.dnn:8");
   for (long i = 0; i < batch.len; i++) {
@@ -1018,33 +1064,39 @@ static void evaluate(void) {
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 100, 16, 150, &one,
         t.eval_maxpool2d_pack_2, 100, t.conv2_w, 150, &zero, t.eval_conv2_conv2d + i * 1600, 100));
   }
+  LIFETIME_END({t.eval_maxpool2d, 150528}, {t.eval_maxpool2d_pack_2, 60000});
 
   AT("conv2 channel_bias", "lenet.dnn:8");
   LAUNCH_ROWS(k_channel_bias_relu, 16 * batch.len, t.eval_relu_2, t.conv2_b, batch.len, 16, 100);
 
   AT("maxpool2d", "lenet.dnn:8");
   LAUNCH_LANES(k_maxpool2d, 400 * batch.len, t.eval_maxpool2d_2, t.eval_relu_2, 16 * batch.len, 5, 5, 10, 10);
+  LIFETIME_END({t.eval_relu_2, 204800});
 
   AT("dense1 dense", "lenet.dnn:10");
   // dense1.y[n, co] = sum(ci) (view[n, ci] * dense1.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 120, batch.len, 400, &one,
       t.dense1_w, 400, t.eval_view, 400, &zero, t.eval_dense1_y, 120));
   LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu_3, t.dense1_b, batch.len, 120);
+  LIFETIME_END({t.eval_view, 51200});
 
   AT("dense2 dense", "lenet.dnn:11");
   // dense2.y[n, co] = sum(ci) (relu.3[n, ci] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 84, batch.len, 120, &one,
       t.dense2_w, 120, t.eval_relu_3, 120, &zero, t.eval_dense2_y, 84));
   LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu_4, t.dense2_b, batch.len, 84);
+  LIFETIME_END({t.eval_relu_3, 15360});
 
   AT("dense3 dense", "lenet.dnn:12");
   // dense3.y[n, co] = sum(ci) (relu.4[n, ci] * dense3.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 10, batch.len, 84, &one,
       t.dense3_w, 84, t.eval_relu_4, 84, &zero, t.eval_dense3_y, 10));
   LAUNCH_LANES(k_dense_cross_entropy2, batch.len, t.eval_dense3_y_2, t.eval_cross_entropy_each, t.eval_dense3_y, t.dense3_b, t.eval_label, batch.len);
+  LIFETIME_END({t.eval_relu_4, 10752}, {t.eval_dense3_y, 1280});
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_ROWS(k_cross_entropy, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
+  LIFETIME_END({t.eval_cross_entropy_each, 128});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1065,10 +1117,12 @@ static void evaluate(void) {
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
+  LIFETIME_END({t.eval_cross_entropy_sum_whole, 4});
 
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_LANES(k_accuracy, batch.len, t.eval_accuracy_best, t.eval_dense3_y_2, batch.len);
   LAUNCH_ROWS(k_accuracy2, 1, t.eval_accuracy_sum, t.eval_label, t.eval_accuracy_best, batch.len);
+  LIFETIME_END({t.eval_dense3_y_2, 1280}, {t.eval_label, 128}, {t.eval_accuracy_best, 128});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1079,6 +1133,7 @@ static void evaluate(void) {
 
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_accuracy, t.eval_accuracy_sum_whole, t.eval_cross_entropy_sum_2_whole);
+  LIFETIME_END({t.eval_cross_entropy_sum_2_whole, 4}, {t.eval_accuracy_sum_whole, 4});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ static ncclComm_t over_data;
 static cudaEvent_t event[8];
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
+// LIFETIME_END tells the checking mode which bytes are free for others.
 static struct {
   float *dense1_w; // dense1.w [512, 784]
   float *dense1_b; // dense1.b [512]
@@ -449,9 +450,11 @@ static void forward(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 10, batch.len, 512, &one,
       t.dense3_w, 512, t.relu_2, 512, &zero, t.dense3_y, 10));
   LAUNCH_LANES(k_dense_cross_entropy, batch.len, t.dense3_y_2, t.cross_entropy_z, t.cross_entropy_total, t.cross_entropy_each, t.dense3_y, t.dense3_b, t.label, batch.len);
+  LIFETIME_END({t.dense3_y, 640});
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_ROWS(k_cross_entropy, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
+  LIFETIME_END({t.cross_entropy_each, 64});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -472,6 +475,7 @@ static void forward(void) {
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
+  LIFETIME_END({t.cross_entropy_sum_whole, 4});
 }
 
 // The gradients of all parameters.
@@ -479,8 +483,11 @@ static void backward(void) {
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
+  LIFETIME_END({t.cross_entropy_total, 64}, {t.cross_entropy_sum_grad, 4});
   LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
   LAUNCH_LANES(k_cross_entropy_dense_grad, 10, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 10, batch.len);
+  LIFETIME_END({t.cross_entropy_z, 640}, {t.cross_entropy_total_grad, 64}, {t.cross_entropy_picked_grad, 64},
+      {t.cross_entropy_z_grad_2, 640});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -495,6 +502,7 @@ static void backward(void) {
   // dense3.w.grad[co, ci] = sum(n) (cross_entropy.z.grad.3[n, co] * relu.2[n, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 512, 10, batch.len, &one,
       t.relu_2, 512, t.cross_entropy_z_grad_3, 10, &zero, t.dense3_w_grad, 512));
+  LIFETIME_END({t.cross_entropy_z_grad_3, 640});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -504,6 +512,7 @@ static void backward(void) {
 
   AT("relu", "mlp.dnn:9");
   LAUNCH_LANES(k_relu_dense_grad, 512, t.dense2_y_2_grad, t.dense2_b_grad, t.relu_2_grad, 512, batch.len);
+  LIFETIME_END({t.relu_2_grad, 32768});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -518,6 +527,7 @@ static void backward(void) {
   // dense2.w.grad[co, ci] = sum(n) (dense2.y.2.grad[n, co] * relu[n, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 512, 512, batch.len, &one,
       t.relu, 512, t.dense2_y_2_grad, 512, &zero, t.dense2_w_grad, 512));
+  LIFETIME_END({t.dense2_y_2_grad, 32768});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -527,6 +537,7 @@ static void backward(void) {
 
   AT("relu", "mlp.dnn:9");
   LAUNCH_LANES(k_relu_dense_grad, 512, t.dense1_y_2_grad, t.dense1_b_grad, t.relu_grad, 512, batch.len);
+  LIFETIME_END({t.relu_grad, 32768});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -538,6 +549,7 @@ static void backward(void) {
   // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad[n, co] * view[n, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 784, 512, batch.len, &one,
       t.view, 784, t.dense1_y_2_grad, 512, &zero, t.dense1_w_grad, 784));
+  LIFETIME_END({t.view, 50176}, {t.dense1_y_2_grad, 32768});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -551,6 +563,7 @@ static void report(void) {
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_LANES(k_accuracy, batch.len, t.accuracy_best, t.dense3_y_2, batch.len);
   LAUNCH_ROWS(k_accuracy2, 1, t.accuracy_sum, t.label, t.accuracy_best, batch.len);
+  LIFETIME_END({t.dense3_y_2, 640}, {t.label, 64}, {t.accuracy_best, 64});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -562,6 +575,7 @@ static void report(void) {
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  LIFETIME_END({t.cross_entropy_sum_2_whole, 4}, {t.accuracy_sum_whole, 4});
 
   AT("dense1 gradient_norm", "mlp.dnn:20");
   LAUNCH_ROWS(k_gradient_norm, 512, t.dense1_w_grad_square_rows, t.dense1_w_grad_whole, 512, 784);
@@ -573,6 +587,7 @@ static void report(void) {
   LAUNCH_ROWS(k_gradient_norm, 512, t.dense2_w_grad_square_rows, t.dense2_w_grad_whole, 512, 512);
   LAUNCH_ROWS(k_cross_entropy, 1, t.dense2_w_grad_square, t.dense2_w_grad_square_rows, 512);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LIFETIME_END({t.dense2_w_grad_square_rows, 2048});
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole, 512);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
@@ -580,10 +595,13 @@ static void report(void) {
   LAUNCH_ROWS(k_gradient_norm, 10, t.dense3_w_grad_square_rows, t.dense3_w_grad_whole, 10, 512);
   LAUNCH_ROWS(k_cross_entropy, 1, t.dense3_w_grad_square, t.dense3_w_grad_square_rows, 10);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.dense3_w_grad_square_rows, 40});
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense3_b_grad_square, t.dense3_b_grad_whole, 10);
 
   AT("dense1 gradient_norm", "mlp.dnn:20");
   LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.dense1_w_grad_square_rows, t.dense1_b_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.dense3_w_grad_square, t.dense3_b_grad_square, 512);
+  LIFETIME_END({t.dense1_b_grad_square, 4}, {t.dense2_w_grad_square, 4}, {t.dense2_b_grad_square, 4},
+      {t.dense3_w_grad_square, 4}, {t.dense3_b_grad_square, 4}, {t.dense1_w_grad_square_rows, 2048});
 }
 
 // The optimizer.
@@ -595,17 +613,20 @@ static void update(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_FLAT(k_sgd, 512, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 512, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  LIFETIME_END({t.dense1_w_grad_whole, 1605632}, {t.dense1_b_grad_whole, 2048});
 
   AT("dense2 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 262144, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 262144, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_sgd, 512, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 512, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.dense2_w_grad_whole, 1048576}, {t.dense2_b_grad_whole, 2048});
 
   AT("dense3 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 5120, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 5120, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
+  LIFETIME_END({t.dense3_w_grad_whole, 20480}, {t.dense3_b_grad_whole, 40});
 }
 
 // Losses and metrics of a batch of the test split.
@@ -615,21 +636,26 @@ static void evaluate(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 784, &one,
       t.dense1_w, 784, t.eval_view, 784, &zero, t.eval_dense1_y, 512));
   LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu, t.dense1_b, batch.len, 512);
+  LIFETIME_END({t.eval_view, 50176});
 
   AT("dense2 dense", "mlp.dnn:9");
   // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 512, &one,
       t.dense2_w, 512, t.eval_relu, 512, &zero, t.eval_dense2_y, 512));
   LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu_2, t.dense2_b, batch.len, 512);
+  LIFETIME_END({t.eval_relu, 32768});
 
   AT("dense3 dense", "mlp.dnn:11");
   // dense3.y[n, co] = sum(ci) (relu.2[n, ci] * dense3.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 10, batch.len, 512, &one,
       t.dense3_w, 512, t.eval_relu_2, 512, &zero, t.eval_dense3_y, 10));
+  LIFETIME_END({t.eval_relu_2, 32768});
   LAUNCH_LANES(k_dense_cross_entropy2, batch.len, t.eval_dense3_y_2, t.eval_cross_entropy_each, t.eval_dense3_y, t.dense3_b, t.eval_label, batch.len);
+  LIFETIME_END({t.eval_dense3_y, 640});
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_ROWS(k_cross_entropy, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
+  LIFETIME_END({t.eval_cross_entropy_each, 64});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -650,10 +676,13 @@ static void evaluate(void) {
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
+  LIFETIME_END({t.eval_cross_entropy_sum_whole, 4});
 
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_LANES(k_accuracy, batch.len, t.eval_accuracy_best, t.eval_dense3_y_2, batch.len);
+  LIFETIME_END({t.eval_dense3_y_2, 640});
   LAUNCH_ROWS(k_accuracy2, 1, t.eval_accuracy_sum, t.eval_label, t.eval_accuracy_best, batch.len);
+  LIFETIME_END({t.eval_label, 64}, {t.eval_accuracy_best, 64});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -664,6 +693,7 @@ static void evaluate(void) {
 
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_accuracy, t.eval_accuracy_sum_whole, t.eval_cross_entropy_sum_2_whole);
+  LIFETIME_END({t.eval_cross_entropy_sum_2_whole, 4}, {t.eval_accuracy_sum_whole, 4});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ static ncclComm_t over_data;
 static cudaEvent_t event[8];
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
+// LIFETIME_END tells the checking mode which bytes are free for others.
 static struct {
   double *dense1_w; // dense1.w [12, 12]
   double *dense1_b; // dense1.b [12]
@@ -732,6 +733,7 @@ static void forward(void) {
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 12, n.len, 12, &one,
       t.dense1_w, 12, t.x, 12, &zero, t.dense1_y, 12));
   LAUNCH_LANES(k_dense_batchnorm, 12, t.dense1_y_2, t.batchnorm1_mean_sum, t.dense1_y, t.dense1_b, 12, n.len);
+  LIFETIME_END({t.dense1_y, 192});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -742,6 +744,7 @@ static void forward(void) {
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_LANES(k_batchnorm, 12, t.batchnorm1_mean, t.batchnorm1_running_mean_next, t.batchnorm1_square, t.batchnorm1_mean_sum_whole, t.dense1_y_2, 12, n.len);
+  LIFETIME_END({t.batchnorm1_mean_sum_whole, 96});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -752,6 +755,7 @@ static void forward(void) {
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm2, 12, t.batchnorm1_var, t.batchnorm1_running_var_next, t.batchnorm1_scale, t.batchnorm1_square_whole, t.batchnorm1_gamma, 12);
+  LIFETIME_END({t.batchnorm1_square_whole, 96});
   LAUNCH_ROWS(k_batchnorm_relu, n.len, t.relu, t.dense1_y_2, t.batchnorm1_mean, t.batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
 
   AT("dense2 dense", "norms.dnn:6");
@@ -759,9 +763,11 @@ static void forward(void) {
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 12, n.len, 12, &one,
       t.dense2_w, 12, t.relu, 12, &zero, t.dense2_y, 12));
   LAUNCH_LANES(k_dense_layernorm_softmax, n.len, t.dense2_y_2, t.layernorm1_mean, t.layernorm1_var, t.softmax_e, t.softmax_total, t.softmax, t.mse_square, t.dense2_y, t.dense2_b, t.layernorm1_gamma, t.layernorm1_beta, t.target, n.len);
+  LIFETIME_END({t.dense2_y, 192});
 
   AT("mean", "norms.dnn:8");
   LAUNCH_ROWS(k_mean, 1, t.mean_sum, t.mse_square, 12 * n.len);
+  LIFETIME_END({t.mse_square, 192});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -772,15 +778,19 @@ static void forward(void) {
 
   AT("mean", "norms.dnn:8");
   LAUNCH_FLAT(k_mean2, 1, t.mean, t.mean_sum_whole, 6e+01);
+  LIFETIME_END({t.mean_sum_whole, 8});
 }
 
 // The gradients of all parameters.
 static void backward(void) {
   AT("mse", "norms.dnn:8");
   LAUNCH_LANES(k_mse_softmax_layernorm_grad, n.len, t.layernorm1_y_grad, t.dense2_y_2_grad, t.layernorm1_var_sum_grad, t.layernorm1_mean_sum_grad, t.softmax, t.target, t.softmax_total, t.softmax_e, t.layernorm1_gamma, t.layernorm1_var, t.dense2_y_2, t.layernorm1_mean, n.len, 0.016666666666666666);
+  LIFETIME_END({t.target, 192}, {t.softmax_e, 192}, {t.softmax_total, 16}, {t.softmax, 192});
 
   AT("layernorm1 layernorm", "norms.dnn:6");
   LAUNCH_LANES(k_layernorm_dense_grad, 12, t.layernorm1_gamma_grad, t.layernorm1_beta_grad, t.dense2_y_2_grad_4, t.dense2_b_grad, t.layernorm1_y_grad, t.dense2_y_2, t.layernorm1_mean, t.layernorm1_var, t.layernorm1_var_sum_grad, t.dense2_y_2_grad, t.layernorm1_mean_sum_grad, 12, n.len);
+  LIFETIME_END({t.dense2_y_2, 192}, {t.layernorm1_mean, 16}, {t.layernorm1_var, 16}, {t.layernorm1_y_grad, 192},
+      {t.dense2_y_2_grad, 192}, {t.layernorm1_var_sum_grad, 16}, {t.layernorm1_mean_sum_grad, 16});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -805,6 +815,7 @@ static void backward(void) {
   // dense2.w.grad[co, ci] = sum(n) (dense2.y.2.grad.4[n, co] * relu[n, ci])
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 12, 12, n.len, &one,
       t.relu, 12, t.dense2_y_2_grad_4, 12, &zero, t.dense2_w_grad, 12));
+  LIFETIME_END({t.dense2_y_2_grad_4, 192});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -814,6 +825,7 @@ static void backward(void) {
 
   AT("relu", "norms.dnn:5");
   LAUNCH_LANES(k_relu_batchnorm_grad, 12, t.dense1_y_2_grad, t.batchnorm1_mean_grad, t.batchnorm1_scale_grad, t.batchnorm1_beta_grad, t.relu, t.relu_grad, t.batchnorm1_scale, t.dense1_y_2, t.batchnorm1_mean, 12, n.len);
+  LIFETIME_END({t.relu, 192}, {t.relu_grad, 192});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -832,7 +844,9 @@ static void backward(void) {
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm_grad, 12, t.batchnorm1_gamma_grad, t.batchnorm1_square_grad, t.batchnorm1_scale_grad_whole, t.batchnorm1_var, t.batchnorm1_scale, 12);
+  LIFETIME_END({t.batchnorm1_var, 96}, {t.batchnorm1_scale, 96}, {t.batchnorm1_scale_grad_whole, 96});
   LAUNCH_LANES(k_batchnorm_grad2, 12, t.dense1_y_2_grad_2, t.batchnorm1_mean_grad_2, t.batchnorm1_square_grad, t.dense1_y_2, t.batchnorm1_mean, 12, n.len);
+  LIFETIME_END({t.dense1_y_2, 192}, {t.batchnorm1_mean, 96}, {t.batchnorm1_square_grad, 96});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -844,9 +858,11 @@ static void backward(void) {
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm_grad3, 12, t.batchnorm1_mean_sum_grad, t.batchnorm1_mean_grad_whole, t.batchnorm1_mean_grad_2_whole, 12);
+  LIFETIME_END({t.batchnorm1_mean_grad_whole, 96}, {t.batchnorm1_mean_grad_2_whole, 96});
 
   AT("dense1 dense", "norms.dnn:5");
   LAUNCH_LANES(k_dense_grad, 12, t.dense1_y_2_grad_4, t.dense1_b_grad, t.dense1_y_2_grad, t.dense1_y_2_grad_2, t.batchnorm1_mean_sum_grad, 12, n.len);
+  LIFETIME_END({t.dense1_y_2_grad, 192}, {t.dense1_y_2_grad_2, 192}, {t.batchnorm1_mean_sum_grad, 96});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -858,6 +874,7 @@ static void backward(void) {
   // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad.4[n, co] * x[n, ci])
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 12, 12, n.len, &one,
       t.x, 12, t.dense1_y_2_grad_4, 12, &zero, t.dense1_w_grad, 12));
+  LIFETIME_END({t.x, 192}, {t.dense1_y_2_grad_4, 192});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -897,6 +914,9 @@ static void update(void) {
 
   AT("dense1 gradient_norm", "norms.dnn:10");
   LAUNCH_ROWS(k_gradient_norm_clip_adamw, 1, t.gradient_norm, t.gradient_scale, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_b_m, t.dense1_b_v, t.dense1_w_grad_whole, t.dense1_b_grad_square, t.batchnorm1_gamma_grad_square, t.batchnorm1_beta_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.layernorm1_gamma_grad_square, t.layernorm1_beta_grad_square, t.dense1_b_grad_whole, 144, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LIFETIME_END({t.dense1_w_grad_whole, 1152}, {t.dense1_b_grad_whole, 96}, {t.dense1_b_grad_square, 8},
+      {t.batchnorm1_gamma_grad_square, 8}, {t.batchnorm1_beta_grad_square, 8}, {t.dense2_w_grad_square, 8},
+      {t.dense2_b_grad_square, 8}, {t.layernorm1_gamma_grad_square, 8}, {t.layernorm1_beta_grad_square, 8});
 
   AT("dense1 adamw", "norms.dnn:10");
   LAUNCH_FLAT(k_adamw, 12, t.dense1_b_u, t.dense1_b_m, t.dense1_b_v, 12, (double)parcc.lr, (double)parcc.step);
@@ -904,14 +924,17 @@ static void update(void) {
   AT("batchnorm1 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_gamma_m, t.batchnorm1_gamma_v, t.batchnorm1_gamma_u, t.batchnorm1_gamma_grad, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
   LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_beta_m, t.batchnorm1_beta_v, t.batchnorm1_beta_u, t.batchnorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LIFETIME_END({t.batchnorm1_gamma_grad, 96}, {t.batchnorm1_beta_grad_whole, 96});
 
   AT("dense2 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 144, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, t.gradient_scale, 144, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
   LAUNCH_FLAT(k_clip_adamw, 12, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LIFETIME_END({t.dense2_w_grad_whole, 1152}, {t.dense2_b_grad_whole, 96});
 
   AT("layernorm1 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_gamma_m, t.layernorm1_gamma_v, t.layernorm1_gamma_u, t.layernorm1_gamma_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
   LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_beta_m, t.layernorm1_beta_v, t.layernorm1_beta_u, t.layernorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LIFETIME_END({t.layernorm1_gamma_grad_whole, 96}, {t.layernorm1_beta_grad_whole, 96}, {t.gradient_scale, 8});
 }
 
 // Losses and metrics of a batch of the test split.
@@ -920,21 +943,26 @@ static void evaluate(void) {
   // dense1.y[n, co] = sum(ci) (x[n, ci] * dense1.w[co, ci])
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 12, n.len, 12, &one,
       t.dense1_w, 12, t.eval_x, 12, &zero, t.eval_dense1_y, 12));
+  LIFETIME_END({t.eval_x, 192});
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm3, 12, t.eval_batchnorm1_scale, t.batchnorm1_gamma, t.batchnorm1_running_var, 12);
 
   AT("dense1 dense", "norms.dnn:5");
   LAUNCH_ROWS(k_dense_batchnorm_relu, n.len, t.eval_relu, t.eval_dense1_y, t.dense1_b, t.batchnorm1_running_mean, t.eval_batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
+  LIFETIME_END({t.eval_dense1_y, 192}, {t.eval_batchnorm1_scale, 96});
 
   AT("dense2 dense", "norms.dnn:6");
   // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 12, n.len, 12, &one,
       t.dense2_w, 12, t.eval_relu, 12, &zero, t.eval_dense2_y, 12));
+  LIFETIME_END({t.eval_relu, 192});
   LAUNCH_LANES(k_dense_layernorm_softmax2, n.len, t.eval_mse_square, t.eval_dense2_y, t.dense2_b, t.layernorm1_gamma, t.layernorm1_beta, t.eval_target, n.len);
+  LIFETIME_END({t.eval_target, 192}, {t.eval_dense2_y, 192});
 
   AT("mean", "norms.dnn:8");
   LAUNCH_ROWS(k_mean3, 1, t.eval_mean_sum, t.eval_mean_sum_2, t.eval_mse_square, 12 * n.len);
+  LIFETIME_END({t.eval_mse_square, 192});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -950,6 +978,7 @@ static void evaluate(void) {
 
   AT("mean", "norms.dnn:8");
   LAUNCH_FLAT(k_mean4, 1, t.eval_mean, t.eval_mean_sum_whole, t.eval_mean_sum_2_whole);
+  LIFETIME_END({t.eval_mean_sum_whole, 8}, {t.eval_mean_sum_2_whole, 8});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ static const ParccDivision division[] = {
 };
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
+// LIFETIME_END tells the checking mode which bytes are free for others.
 static struct {
   float *weight; // weight [6]
   float *table; // table [6, 3]
@@ -795,6 +796,7 @@ static void forward(void) {
   parcc_exchange(t.sorted_y, &division[0], t.sorted_y_moved, &division[1], t.sorted_y_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.sorted_y_stage, 240});
 
   AT("distances", "opaque.dnn:16");
   {
@@ -813,28 +815,34 @@ static void forward(void) {
   parcc_exchange(t.stop, &division[2], t.stop_moved, &division[3], t.stop_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.stop, 60}, {t.stop_stage, 200});
 
   AT("distances", "opaque.dnn:17");
   {
     const long a_extent[] = {batch.len, 5}, b_extent[] = {7, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
     distances(parcc.compute, t.x, a_extent, t.stop_moved, b_extent, t.stop_2, NULL, t.distances_2, d_extent, start);
   }
+  LIFETIME_END({t.stop_2, 4}, {t.stop_moved, 140});
 
   AT("embedding", "opaque.dnn:18");
   LAUNCH_LANES(k_embedding, 18 * batch.len, t.embedding, t.sorted_place, t.table, 6 * batch.len, 3);
 
   AT("mean_over", "opaque.dnn:18");
   LAUNCH_LANES(k_mean_over, 3 * batch.len, t.mean_over, t.embedding, batch.len, 3);
+  LIFETIME_END({t.embedding, 216});
 
   AT("dense3 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense, 4 * batch.len, t.dense3_y_2, t.mean_over, t.dense3_w, t.dense3_b, batch.len, 4);
 
   AT("dense2 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense_add, 4 * batch.len, t.add, t.sorted_y, t.dense2_w, t.dense2_b, t.dense3_y_2, batch.len, 4);
+  LIFETIME_END({t.dense3_y_2, 48});
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_LANES(k_cross_entropy, batch.len, t.cross_entropy_z, t.cross_entropy_total, t.cross_entropy_each, t.add, t.label, batch.len);
+  LIFETIME_END({t.add, 48});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
+  LIFETIME_END({t.cross_entropy_each, 12});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -862,6 +870,7 @@ static void forward(void) {
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_cross_entropy2, 1, t.mean_sum_3, t.distances_2, 7 * batch.len);
+  LIFETIME_END({t.distances_2, 84});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -876,21 +885,27 @@ static void forward(void) {
   LAUNCH_FLAT(k_mean_add, 1, t.add_2, t.mean_sum_whole, t.mul, 49.0f);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.mean_sum_3_whole, 4}, {t.mean_sum_whole, 4}, {t.mul, 4});
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.cross_entropy, t.loss, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole, t.add_2);
+  LIFETIME_END({t.cross_entropy_sum_whole, 4});
 }
 
-// The gradients of all parameters.
-static void backward(void) {
+// backward: from neg on
+static void backward_neg(void) {
   AT("neg", "opaque.dnn:20");
   LAUNCH_FLAT(k_neg_grad, 7 * batch.len, t.distances_grad, t.exp_, 7 * batch.len, 0.020408163f);
+  LIFETIME_END({t.exp_, 84});
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
+  LIFETIME_END({t.cross_entropy_sum_2_whole, 4}, {t.cross_entropy_total, 12}, {t.cross_entropy_sum_grad, 4});
   LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 4);
   LAUNCH_LANES(k_cross_entropy_dense_grad, 4, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.dense2_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 4, batch.len);
+  LIFETIME_END({t.cross_entropy_z, 48}, {t.cross_entropy_total_grad, 12}, {t.label, 12},
+      {t.cross_entropy_picked_grad, 12}, {t.cross_entropy_z_grad_2, 48});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -901,6 +916,7 @@ static void backward(void) {
   AT("dense3 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense_mean_over_grad, 3 * batch.len, t.mean_over_sum_grad, t.cross_entropy_z_grad_3, t.dense3_w, batch.len, 3);
   LAUNCH_LANES(k_dense_grad, 12, t.dense3_w_grad, t.cross_entropy_z_grad_3, t.mean_over, 4, 3, batch.len);
+  LIFETIME_END({t.mean_over, 36});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -910,6 +926,7 @@ static void backward(void) {
 
   AT("embedding", "opaque.dnn:18");
   LAUNCH_ROWS(k_embedding_grad, 18, t.table_grad, t.mean_over_sum_grad, t.sorted_place, 6, 3, batch.len, 6);
+  LIFETIME_END({t.mean_over_sum_grad, 36});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -922,13 +939,17 @@ static void backward(void) {
   AT("dense2 all_reduce", "opaque.dnn:18");
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+}
 
+// backward: from distances on
+static void backward_distances(void) {
   AT("distances", "opaque.dnn:16");
   {
     const long a_extent[] = {batch.len, 6}, b_extent[] = {7, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
     distances_grad(parcc.compute, t.sorted_y, a_extent, t.sorted_y_moved, b_extent, t.heat, NULL, t.distances,
                    d_extent, t.distances_grad, t.sorted_y_grad_2, t.sorted_y_grad_3, t.heat_grad_3, start);
   }
+  LIFETIME_END({t.distances, 84}, {t.distances_grad, 84}, {t.sorted_y_moved, 168});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -943,10 +964,13 @@ static void backward(void) {
   parcc_exchange(t.sorted_y_grad_3_whole, &division[1], t.sorted_y_grad_3_whole_moved, &division[0], NULL, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  LIFETIME_END({t.sorted_y_grad_3_whole, 168});
 
   AT("dense2 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense_sorted_grad, 6 * batch.len, t.sorted_y_grad_4, t.cross_entropy_z_grad_3, t.dense2_w, t.sorted_y_grad_2, t.sorted_y_grad_3_whole_moved, batch.len, 6);
+  LIFETIME_END({t.sorted_y_grad_2, 72}, {t.sorted_y_grad_3_whole_moved, 72});
   LAUNCH_LANES(k_dense_grad, 24, t.dense2_w_grad, t.cross_entropy_z_grad_3, t.sorted_y, 4, 6, batch.len);
+  LIFETIME_END({t.cross_entropy_z_grad_3, 48});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -959,13 +983,17 @@ static void backward(void) {
   AT("all_reduce", "opaque.dnn:16");
   CHECK_NCCL(ncclAllReduce(t.heat_grad_3, t.heat_grad_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
+}
 
+// backward: from sorted on
+static void backward_sorted(void) {
   AT("sorted", "opaque.dnn:15");
   {
     const long x_extent[] = {batch.len, 6}, weight_extent[] = {6}, y_extent[] = {batch.len, 6}, place_extent[] = {batch.len, 6}, start[] = {batch.lo};
     sort_rows_grad(parcc.compute, t.tanh_, x_extent, t.weight, weight_extent, t.sorted_y, y_extent, t.sorted_place,
                    place_extent, t.sorted_y_grad_4, t.tanh_grad, t.weight_grad, start, 0.01);
   }
+  LIFETIME_END({t.sorted_y, 72}, {t.sorted_place, 72}, {t.sorted_y_grad_4, 72});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -975,6 +1003,7 @@ static void backward(void) {
 
   AT("tanh", "opaque.dnn:14");
   LAUNCH_LANES(k_tanh_dense_grad, 6, t.dense1_y_2_grad, t.dense1_b_grad, t.tanh_grad, t.tanh_, 6, batch.len);
+  LIFETIME_END({t.tanh_, 72}, {t.tanh_grad, 72});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -984,6 +1013,7 @@ static void backward(void) {
 
   AT("dense1 dense", "opaque.dnn:14");
   LAUNCH_LANES(k_dense_grad, 30, t.dense1_w_grad, t.dense1_y_2_grad, t.x, 6, 5, batch.len);
+  LIFETIME_END({t.x, 60}, {t.dense1_y_2_grad, 72});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -994,6 +1024,14 @@ static void backward(void) {
 
   AT("gradient", "opaque.dnn:13");
   LAUNCH_FLAT(k_gradient_grad, 1, t.heat_grad, t.mean_2, t.heat_grad_3_whole);
+  LIFETIME_END({t.mean_2, 4}, {t.heat_grad_3_whole, 4});
+}
+
+// The gradients of all parameters.
+static void backward(void) {
+  backward_neg();
+  backward_distances();
+  backward_sorted();
 }
 
 // What is only reported: metrics and the gradients' norm.
@@ -1025,6 +1063,9 @@ static void report(void) {
 
   AT("gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.weight_grad_whole, t.table_grad_square, t.heat_grad_square, t.dense1_w_grad_square, t.dense1_b_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.dense3_w_grad_square, t.dense3_b_grad_square, 6);
+  LIFETIME_END({t.table_grad_square, 4}, {t.heat_grad_square, 4}, {t.dense1_w_grad_square, 4},
+      {t.dense1_b_grad_square, 4}, {t.dense2_w_grad_square, 4}, {t.dense2_b_grad_square, 4},
+      {t.dense3_w_grad_square, 4}, {t.dense3_b_grad_square, 4});
 }
 
 // The optimizer.
@@ -1037,27 +1078,31 @@ static void update(void) {
   LAUNCH_FLAT(k_sgd, 18, t.table_u, t.table_grad_whole, 18, (float)parcc.lr);
   LAUNCH_FLAT(k_sgd2, 1, t.heat_u, t.heat_grad, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
+  LIFETIME_END({t.weight_grad_whole, 24}, {t.table_grad_whole, 72}, {t.heat_grad, 4});
 
   AT("dense1 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 30, t.dense1_w_u, t.dense1_w_grad_whole, 30, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
   LAUNCH_FLAT(k_sgd, 6, t.dense1_b_u, t.dense1_b_grad_whole, 6, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  LIFETIME_END({t.dense1_w_grad_whole, 120}, {t.dense1_b_grad_whole, 24});
 
   AT("dense2 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 24, t.dense2_w_u, t.dense2_w_grad_whole, 24, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LAUNCH_FLAT(k_sgd, 4, t.dense2_b_u, t.dense2_b_grad_whole, 4, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.dense2_w_grad_whole, 96}, {t.dense2_b_grad_whole, 16});
 
   AT("dense3 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 12, t.dense3_w_u, t.dense3_w_grad_whole, 12, (float)parcc.lr);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd, 4, t.dense3_b_u, t.dense3_b_grad_whole, 4, (float)parcc.lr);
+  LIFETIME_END({t.dense3_w_grad_whole, 48}, {t.dense3_b_grad_whole, 16});
 }
 
-// Losses and metrics of a batch of the test split.
-static void evaluate(void) {
+// evaluate: from dense1 on
+static void evaluate_dense1(void) {
   AT("dense1 dense", "opaque.dnn:14");
   LAUNCH_LANES(k_dense_tanh, 6 * batch.len, t.eval_tanh, t.eval_x, t.dense1_w, t.dense1_b, batch.len, 6);
 
@@ -1067,6 +1112,7 @@ static void evaluate(void) {
     sort_rows(parcc.compute, t.eval_tanh, x_extent, t.weight, weight_extent, t.eval_sorted_y, y_extent,
               t.eval_sorted_place, place_extent, start, 0.01);
   }
+  LIFETIME_END({t.eval_tanh, 72});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1074,6 +1120,7 @@ static void evaluate(void) {
   parcc_exchange(t.eval_sorted_y, &division[0], t.eval_sorted_y_moved, &division[1], t.eval_sorted_y_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.eval_sorted_y_stage, 240});
 
   AT("distances", "opaque.dnn:16");
   {
@@ -1081,6 +1128,7 @@ static void evaluate(void) {
     distances(parcc.compute, t.eval_sorted_y, a_extent, t.eval_sorted_y_moved, b_extent, t.heat, NULL,
               t.eval_distances, d_extent, start);
   }
+  LIFETIME_END({t.eval_sorted_y_moved, 168});
 
   AT("stop", "opaque.dnn:17");
   LAUNCH_FLAT(k_stop, 5 * batch.len, t.eval_stop, t.eval_x, 5 * batch.len);
@@ -1092,6 +1140,7 @@ static void evaluate(void) {
   parcc_exchange(t.eval_stop, &division[2], t.eval_stop_moved, &division[3], t.eval_stop_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.eval_stop, 60}, {t.eval_stop_stage, 200});
 
   AT("distances", "opaque.dnn:17");
   {
@@ -1099,22 +1148,32 @@ static void evaluate(void) {
     distances(parcc.compute, t.eval_x, a_extent, t.eval_stop_moved, b_extent, t.eval_stop_2, NULL, t.eval_distances_2,
               d_extent, start);
   }
+  LIFETIME_END({t.eval_x, 60}, {t.eval_stop_2, 4}, {t.eval_stop_moved, 140});
 
   AT("embedding", "opaque.dnn:18");
   LAUNCH_LANES(k_embedding, 18 * batch.len, t.eval_embedding, t.eval_sorted_place, t.table, 6 * batch.len, 3);
+  LIFETIME_END({t.eval_sorted_place, 72});
 
   AT("mean_over", "opaque.dnn:18");
   LAUNCH_LANES(k_mean_over2, 3 * batch.len, t.eval_mean_over, t.eval_embedding, batch.len, 3);
+  LIFETIME_END({t.eval_embedding, 216});
+}
 
+// evaluate: from dense3 on
+static void evaluate_dense3(void) {
   AT("dense3 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense, 4 * batch.len, t.eval_dense3_y_2, t.eval_mean_over, t.dense3_w, t.dense3_b, batch.len, 4);
+  LIFETIME_END({t.eval_mean_over, 36});
 
   AT("dense2 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense_add, 4 * batch.len, t.eval_add, t.eval_sorted_y, t.dense2_w, t.dense2_b, t.eval_dense3_y_2, batch.len, 4);
+  LIFETIME_END({t.eval_sorted_y, 72}, {t.eval_dense3_y_2, 48});
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_LANES(k_cross_entropy4, batch.len, t.eval_cross_entropy_each, t.eval_add, t.eval_label, batch.len);
+  LIFETIME_END({t.eval_add, 48});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
+  LIFETIME_END({t.eval_cross_entropy_each, 12});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1124,6 +1183,7 @@ static void evaluate(void) {
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
+  LIFETIME_END({t.eval_label, 12});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1133,6 +1193,7 @@ static void evaluate(void) {
 
   AT("exp", "opaque.dnn:20");
   LAUNCH_ROWS(k_exp_mean2, 1, t.eval_mean_sum, t.eval_mean_sum_2, t.eval_distances, 7 * batch.len);
+  LIFETIME_END({t.eval_distances, 84});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1141,11 +1202,17 @@ static void evaluate(void) {
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+}
+
+// evaluate: from all_reduce on
+static void evaluate_all_reduce(void) {
+  AT("all_reduce", "opaque.dnn:20");
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_2, t.eval_mean_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_mean, 1, t.eval_mean_sum_3, t.eval_mean_sum_4, t.eval_distances_2, 7 * batch.len);
+  LIFETIME_END({t.eval_distances_2, 84});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1163,12 +1230,22 @@ static void evaluate(void) {
   LAUNCH_FLAT(k_mean_mul2, 1, t.eval_mul, t.eval_mean_sum_3_whole, t.eval_mean_sum_4_whole, t.eval_mean_3);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  LIFETIME_END({t.eval_mean_sum_3_whole, 4}, {t.eval_mean_sum_4_whole, 4}, {t.eval_mean_3, 4});
   LAUNCH_FLAT(k_mean_add2, 1, t.eval_add_2, t.eval_mean_sum_whole, t.eval_mean_sum_2_whole, t.eval_mul);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.eval_mean_sum_whole, 4}, {t.eval_mean_sum_2_whole, 4}, {t.eval_mul, 4});
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.eval_cross_entropy, t.eval_loss, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole, t.eval_add_2);
+  LIFETIME_END({t.eval_cross_entropy_sum_whole, 4}, {t.eval_cross_entropy_sum_2_whole, 4});
+}
+
+// Losses and metrics of a batch of the test split.
+static void evaluate(void) {
+  evaluate_dense1();
+  evaluate_dense3();
+  evaluate_all_reduce();
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------

@@ -99,6 +99,24 @@ for n in 1 2 3; do
   clean lenet $n -D batch=12
 done
 
+# overlapping MODEL RANKS TENSOR OTHER TEXT...: TENSOR put where OTHER lies, in a program that is otherwise right, is caught
+overlapping() {
+  model=$1 n=$2 tensor=$3 other=$4
+  shift 4
+  "$PARCC" "$root/samples/$model.dnn" -o "$tmp/shifted.cu" --ranks "$n" -D batch=12 || { fail "compiling $model"; return; }
+  place=$(sed -n "s/^  t\.$other = .*arena + \([0-9]*\));/\1/p" "$tmp/shifted.cu")
+  check "$other has a place" [ -n "$place" ]
+  sed -i "s/^\(  t\.$tensor = .*arena + \)[0-9]*/\1$place/" "$tmp/shifted.cu"
+  "$PARCC_CC" --target=host --check "$tmp/shifted.cu" -o "$tmp/shifted" || { fail "building $model with an overlap"; return; }
+  for seed in 1 2; do
+    checked $seed "$n" "$tmp/shifted" --data synthetic --steps 2 --quiet >"$tmp/out" 2>&1 && fail "$model on $n: $tensor over $other"
+    for text; do check "$model on $n, seed $seed: $tensor over $other: $text" grep -q "$text" "$tmp/out" || show; done
+  done
+}
+overlapping mlp 1 dense2_w_grad dense1_w_grad 'in dense2 sgd (.*: reads t.dense2_w_grad' 'not defined since LIFETIME_END in dense1 sgd'
+overlapping lenet 1 maxpool2d_pack_3 relu 'reads t.relu' 'not defined since LIFETIME_END in conv2 conv2d'
+overlapping mlp 2 dense2_w_grad dense1_w_grad 'in dense2 all_reduce (.*) on stream comm' 'no event orders the two'
+
 # A program that was not built for it says so.
 "$PARCC_CC" --target=host -O1 -DRANKS=1 "$here/check.cu" -o "$tmp/plain_build"
 PARCC_HOST_CHECK=1 "$tmp/plain_build" --quiet >"$tmp/out" 2>&1
