@@ -3,8 +3,8 @@
 // Requires: a scheduled program. Guarantees: buffers whose lifetimes overlap do not overlap in the arena; offsets are
 // multiples of 256 bytes; arena_bytes is the peak and lower_bound the largest sum of buffers that live at one step.
 //
-// A result takes the buffer of an operand that dies with it, where the kernel allows that. Then buffers are placed from
-// the largest to the smallest, each at the lowest offset that is free during its whole life.
+// A result takes the buffer of an operand that dies with it, where the kernel allows that. Then buffers are placed one
+// after the other, each at the lowest offset that is free during its whole life, in several orders; the best is kept.
 #include <stdlib.h>
 
 #include "collapse.h"
@@ -125,12 +125,33 @@ static void reuse_places(Planner *pl) {
 
 // ---- places ------------------------------------------------------------------------------------------------------
 
+// Parameters come first, in the order of the model; ties are broken by the order of the buffers.
+static int compare(const Buffer *x, const Buffer *y, double of_x, double of_y) {
+  if (x->persistent != y->persistent) return x->persistent ? -1 : 1;
+  if (x->persistent || of_x == of_y) return x < y ? -1 : x > y;
+  return of_x > of_y ? -1 : 1;
+}
+
+static double life(const Buffer *b) { return (double)(b->last - b->first + 1); }
+
 static int larger_first(const void *a, const void *b) {
   const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
-  if (x->persistent != y->persistent) return x->persistent ? -1 : 1;
-  if (x->persistent) return x < y ? -1 : x > y; // parameters keep the order of the model
-  if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-  return x < y ? -1 : x > y;
+  return compare(x, y, (double)x->bytes, (double)y->bytes);
+}
+
+static int longer_first(const void *a, const void *b) {
+  const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
+  return compare(x, y, life(x), life(y));
+}
+
+static int larger_for_longer_first(const void *a, const void *b) {
+  const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
+  return compare(x, y, (double)x->bytes * life(x), (double)y->bytes * life(y));
+}
+
+static int older_first(const void *a, const void *b) {
+  const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
+  return compare(x, y, (double)-x->first, (double)-y->first);
 }
 
 static bool lives_with(const Buffer *a, const Buffer *b) { return a->first <= b->last && b->first <= a->last; }
@@ -165,22 +186,45 @@ static int64_t largest_live_sum(const Planner *pl) {
   return largest;
 }
 
+// Places all buffers in an order and returns how much memory that takes.
+static int64_t place_buffers(Buffer **buffers, Buffer **placed, int n, int (*order)(const void *, const void *)) {
+  int64_t peak = 0;
+  qsort(buffers, (size_t)n, sizeof *buffers, order);
+  int n_placed = 0;
+  for (int i = 0; i < n; i++) {
+    place_buffer(placed, &n_placed, buffers[i]);
+    peak = max_i64(peak, buffers[i]->offset + aligned(buffers[i]->bytes));
+  }
+  return peak;
+}
+
+static void find_places(Program *p) {
+  static int (*const orders[])(const void *, const void *) = {larger_first, larger_for_longer_first, longer_first,
+                                                              older_first};
+  enum { ORDERS = sizeof orders / sizeof *orders };
+  Buffer **buffers = NEW_ARRAY(p->arena, Buffer *, p->buffers.len),
+         **placed = NEW_ARRAY(p->arena, Buffer *, p->buffers.len);
+  int n = 0, last = 0, best = 0;
+  for (int b = 0; b < p->buffers.len; b++)
+    if (p->buffers.at[b].first >= 0 && p->buffers.at[b].bytes > 0) buffers[n++] = &p->buffers.at[b];
+  p->arena_bytes = INT64_MAX;
+  for (int o = 0; o < ORDERS && p->arena_bytes > p->lower_bound; o++) {
+    const int64_t peak = place_buffers(buffers, placed, n, orders[o]);
+    last = o;
+    if (peak >= p->arena_bytes) continue;
+    p->arena_bytes = peak;
+    best = o;
+  }
+  if (best != last) place_buffers(buffers, placed, n, orders[best]);
+}
+
 void pass_plan_memory(Compilation *c) {
   Program *p = c->program;
   Planner planner = {.program = p}, *pl = &planner;
   compute_lifetimes(pl);
   reuse_places(pl);
   compute_lifetimes(pl);
-  Buffer **by_size = NEW_ARRAY(p->arena, Buffer *, p->buffers.len), **placed = NEW_ARRAY(p->arena, Buffer *, p->buffers.len);
-  int n = 0, n_placed = 0;
-  for (int b = 0; b < p->buffers.len; b++)
-    if (p->buffers.at[b].first >= 0 && p->buffers.at[b].bytes > 0) by_size[n++] = &p->buffers.at[b];
-  qsort(by_size, (size_t)n, sizeof *by_size, larger_first);
-  p->arena_bytes = 0;
-  for (int i = 0; i < n; i++) {
-    place_buffer(placed, &n_placed, by_size[i]);
-    p->arena_bytes = max_i64(p->arena_bytes, by_size[i]->offset + aligned(by_size[i]->bytes));
-  }
   p->lower_bound = largest_live_sum(pl);
+  find_places(p);
   for (int t = 0; t < p->tensors.len; t++) p->tensors.at[t].shown = p->tensors.at[t].steps > 0;
 }

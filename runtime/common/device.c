@@ -18,6 +18,7 @@ static struct {
 } * event_sets;
 static size_t n_event_sets;
 static void *arena;
+static size_t arena_bytes;
 
 static void add_comm(ncclComm_t comm) {
   pthread_mutex_lock(&comms_lock);
@@ -82,8 +83,11 @@ char *parcc_arena(size_t bytes) {
                (double)available * 1e-6, (double)total * 1e-6);
   }
   CHECK_CUDA(error);
+  arena_bytes = bytes;
   return arena;
 }
+
+size_t device_bytes(void) { return arena_bytes; }
 
 // A rank that fails takes its collectives with it; NCCL reports that here, and without asking one would wait for ever.
 const char *device_communication_error(void) {

@@ -88,7 +88,7 @@ static void print_summary(void) {
   printf("%s: %ld step%s, %.3f s", name, steps_done, steps_done == 1 ? "" : "s", trained);
   if (steps_done > 0)
     printf(", %.0f samples/s, loss %.9g", (double)steps_done * (double)run.model->batch / trained, last_loss);
-  printf("\n");
+  printf(", %zu bytes of device memory\n", device_bytes());
   if (eval_means != NULL) {
     printf("%s: test split: %ld samples", name, eval_samples);
     for (int i = 0; i < run.model->n_scalars; i++) printf(", %s %.9g", run.model->scalars[i], eval_means[i]);

@@ -31,6 +31,7 @@ extern Run run;
 // ---- device.c: streams, cuBLAS, NCCL, memory
 void device_start(void);
 void device_finish(void);
+size_t device_bytes(void); // that the program has allocated: its arena
 // Waits until everything before the event is done.
 void device_wait(cudaEvent_t event);
 // Why a communicator has failed; NULL: none has. For the watching thread.
