@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "elab.h"
-#include "suggest.h"
+#include "../ir/suggest.h"
 
 enum { MAX_CALL_NOTES = 4 };
 

@@ -8,6 +8,7 @@
 
 #include "../codegen/codegen.h"
 #include "../passes/pipeline.h"
+#include "../passes/plan_write.h"
 #include "../passes/stats.h"
 #include "ast_print.h"
 #include "diag.h"
@@ -85,17 +86,51 @@ static const char *default_out(Arena *arena, const char *model) {
   return arena_printf(arena, "%.*s_par.cu", (int)len, str_eq(base, "-") ? "model" : base);
 }
 
-static int write_program(Driver *d, const Compilation *c) {
+static bool report(const Problems *problems) {
+  for (int i = 0; i < problems->list.len; i++) {
+    const Problem *problem = &problems->list.at[i];
+    (problem->is_note ? diag_note : diag_error)(problem->loc, "%s", problem->text);
+  }
+  return problems->list.len > 0;
+}
+
+// Reads the plan file, and takes the mesh from it where the command line asks for none or for as many ranks. False after
+// errors.
+static bool read_plan(Driver *d, Compilation *c) {
+  const char *path = d->options.plan_in, *name = str_eq(path, "-") ? "<stdin>" : path;
+  size_t len;
+  const char *text = input_file(d->arena, path, &len);
+  if (text == NULL) return false;
+  diag_add_source(name, text, len);
+  c->plan = plan_read(name, text, len, &c->problems);
+  c->plan_source = (PlanSource){.kind = PLAN_FILE, .file = name};
+  const bool any_mesh = !d->options.mesh_given;
+  if (any_mesh && (!d->options.ranks_given || mesh_ranks(&c->mesh) == mesh_ranks(&c->plan.mesh))) c->mesh = c->plan.mesh;
+  return !report(&c->problems);
+}
+
+static bool write_text(Driver *d, const char *path, const char *text) {
+  return str_eq(path, "-") ? output_stdout(text) : output_file(d->arena, path, text);
+}
+
+static int write_program(Driver *d, const Compilation *c, const char *plan) {
   const Options *o = &d->options;
+  if (plan != NULL && !write_text(d, o->plan_out, plan)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
-  if (o->stats && o->out == NULL) return EXIT_RIGHT;
+  if ((o->stats || plan != NULL) && o->out == NULL) return EXIT_RIGHT;
   const char *text = codegen_print(c->program);
   const char *out = o->out != NULL ? o->out : default_out(d->arena, o->model);
-  const bool written = str_eq(out, "-") ? output_stdout(text) : output_file(d->arena, out, text);
-  if (!written) return EXIT_INPUT;
+  if (!write_text(d, out, text)) return EXIT_INPUT;
   if (o->verbose) fprintf(stderr, "parcc: %8.2f ms  emit\n", now_ms() - d->started);
   if (o->out == NULL && !o->quiet) fprintf(stderr, "parcc: wrote %s\n", out);
   return EXIT_RIGHT;
+}
+
+static const char *plan_text(Arena *arena, const Compilation *c) {
+  Text text = {.arena = arena};
+  const Plan plan = plan_write(c);
+  plan_print(&plan, &text);
+  return text_str(&text);
 }
 
 static int compile(Driver *d) {
@@ -115,14 +150,17 @@ static int compile(Driver *d) {
   int code;
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
-  Compilation c = {.arena = d->arena, .mesh = o->mesh, .plan = o->plan};
+  Compilation c = {.arena = d->arena, .mesh = o->mesh, .plan_source = o->plan, .problems = {.arena = d->arena}};
   c.model = elaborate(d, file);
-  if (c.model == NULL) return EXIT_INPUT;
+  if (c.model == NULL || (o->plan_in != NULL && !read_plan(d, &c))) return EXIT_INPUT;
+  const char *plan = NULL; // as text
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
+    if (report(&c.problems)) return EXIT_INPUT;
+    if (o->plan_out != NULL && stage == FIRST_PASS + pipeline_find("plan")) plan = plan_text(d->arena, &c);
     if (!end_stage(d, stage, NULL, &c, &code)) return code;
   }
-  return write_program(d, &c);
+  return write_program(d, &c, plan);
 }
 
 int main(int argc, char **argv) {

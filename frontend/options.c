@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "suggest.h"
-
-enum { MAX_RANKS = 65536 };
+#include "../ir/suggest.h"
 
 typedef struct Parser {
   Arena *arena;
@@ -78,31 +76,27 @@ static int apply_ranks(Parser *p, const char *value) {
   char *end;
   errno = 0;
   const long ranks = strtol(value, &end, 10);
-  if (value[0] == '\0' || *end != '\0' || errno != 0 || ranks < 1 || ranks > MAX_RANKS)
-    return misuse("--ranks: expected a number from 1 to %d, found '%s'", MAX_RANKS, value);
+  if (value[0] == '\0' || *end != '\0' || errno != 0 || ranks < 1 || ranks > MESH_MAX_RANKS)
+    return misuse("--ranks: expected a number from 1 to %d, found '%s'", MESH_MAX_RANKS, value);
   p->options->mesh = (Mesh){.n_axes = 1, .axis = {{"data", (int)ranks}}};
+  p->options->ranks_given = true;
+  p->options->mesh_given = false;
   return -1;
 }
 
 // data=2,tensor=3: axes with their sizes, slowest first.
 static int apply_mesh(Parser *p, const char *value) {
-  Mesh *mesh = &p->options->mesh;
-  *mesh = (Mesh){0};
-  long ranks = 1;
+  p->options->mesh = (Mesh){0};
+  p->options->ranks_given = p->options->mesh_given = true;
   for (const char *at = value;;) {
     const size_t len = strcspn(at, "=,");
     char *end;
+    errno = 0;
     const long size = at[len] == '=' ? strtol(at + len + 1, &end, 10) : 0;
-    if (!is_name(at, len) || size < 1 || end == at + len + 1 || (*end != ',' && *end != '\0'))
+    if (!is_name(at, len) || size < 1 || errno != 0 || end == at + len + 1 || (*end != ',' && *end != '\0'))
       return misuse("--mesh %s: expected AXIS=SIZE,... such as data=2,tensor=4", value);
-    if (mesh->n_axes == MESH_MAX_AXES - 1) return misuse("--mesh %s: at most %d axes", value, MESH_MAX_AXES - 1);
-    const char *name = arena_strndup(p->arena, at, len);
-    for (int a = 0; a < mesh->n_axes; a++)
-      if (str_eq(mesh->axis[a].name, name)) return misuse("--mesh %s: two axes are named '%s'", value, name);
-    if (str_eq(name, "batch") || str_eq(name, "ranks")) return misuse("--mesh %s: an axis cannot be named '%s'", value, name);
-    ranks = size <= MAX_RANKS ? ranks * size : MAX_RANKS + 1;
-    if (ranks > MAX_RANKS) return misuse("--mesh %s: more than %d ranks", value, MAX_RANKS);
-    mesh->axis[mesh->n_axes++] = (MeshAxis){name, (int)size};
+    const char *wrong = mesh_add_axis(p->arena, &p->options->mesh, arena_strndup(p->arena, at, len), size);
+    if (wrong != NULL) return misuse("--mesh %s: %s", value, wrong);
     if (*end == '\0') return -1;
     at = end + 1;
   }
@@ -111,14 +105,29 @@ static int apply_mesh(Parser *p, const char *value) {
 static int apply_plan(Parser *p, const char *value) {
   char *end = NULL;
   if (str_eq(value, "data")) {
-    p->options->plan = (Plan){.kind = PLAN_DATA};
+    p->options->plan = (PlanSource){.kind = PLAN_DATA};
+    p->options->plan_given = true;
     return -1;
   }
   const bool random = strncmp(value, "random:", 7) == 0;
   errno = 0;
-  if (random) p->options->plan = (Plan){PLAN_RANDOM, strtoull(value + 7, &end, 10)};
+  if (random) p->options->plan = (PlanSource){.kind = PLAN_RANDOM, .seed = strtoull(value + 7, &end, 10)};
   if (!random || end == value + 7 || *end != '\0' || errno != 0)
     return misuse("--plan: expected data or random:SEED, found '%s'", value);
+  p->options->plan_given = true;
+  return -1;
+}
+
+static int apply_plan_in(Parser *p, const char *value) {
+  if (p->options->plan_in != NULL) return misuse("--plan-in is given twice");
+  p->options->plan_in = value;
+  return -1;
+}
+
+static int apply_plan_out(Parser *p, const char *value) {
+  if (p->options->plan_out != NULL) return misuse("--plan-out is given twice");
+  if (value[0] == '\0') return misuse("--plan-out: the name of the file is empty");
+  p->options->plan_out = value;
   return -1;
 }
 
@@ -185,6 +194,8 @@ static const OptionSpec table[] = {
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS)"},
     {0, "plan", "PLAN", apply_plan, "how the work is divided: data (the batch over all axes) or random:SEED"},
+    {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
+    {0, "plan-out", "FILE", apply_plan_out, "write the plan to FILE; a program is written only with -o"},
     {0, "stats", NULL, apply_stats, "print parameters, operations and memory; a program is written only with -o"},
     {0, "json", NULL, apply_json, "with --stats: print them as JSON"},
     {0, "dump-after", "PASS", apply_dump_after, "print the model as it is after the pass (may be repeated)"},
@@ -270,6 +281,22 @@ static int take_model(Parser *p, const char *path) {
   return -1;
 }
 
+static int check_plan(const Options *o) {
+  if (o->plan_given && o->plan_in != NULL) return misuse("--plan and --plan-in are two plans");
+  if (o->plan_in != NULL && str_eq(o->plan_in, "-") && str_eq(o->model, "-"))
+    return misuse("--plan-in -: standard input is the model already");
+  if (o->plan_out == NULL) return -1;
+  if (o->stop_after != NULL) return misuse("--plan-out needs all passes, --stop-after leaves some out");
+  if (str_eq(o->plan_out, "-")) {
+    if (o->stats || o->dump_after.len > 0 || (o->out != NULL && str_eq(o->out, "-")))
+      return misuse("--plan-out -: standard output is taken by another option");
+  } else if (str_eq(o->plan_out, o->model) || (o->out != NULL && str_eq(o->plan_out, o->out))) {
+    return misuse("--plan-out %s: the plan would overwrite the %s", o->plan_out,
+                  str_eq(o->plan_out, o->model) ? "model" : "program");
+  }
+  return -1;
+}
+
 static int check_together(const Options *options) {
   if (options->model == NULL) return misuse("no model is given");
   if (options->json && !options->stats) return misuse("--json goes with --stats");
@@ -281,7 +308,7 @@ static int check_together(const Options *options) {
     return misuse("-o -: standard output is taken by %s", options->stats ? "--stats" : "--dump-after");
   if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
     return misuse("-o %s: the program would overwrite the model", options->out);
-  return -1;
+  return check_plan(options);
 }
 
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options) {

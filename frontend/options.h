@@ -20,7 +20,11 @@ typedef struct Options {
   const char *out;   // path, or "-": standard output; NULL: not given
   ElabOptions elab;
   Mesh mesh; // without the batch axis
-  Plan plan;
+  bool ranks_given, mesh_given; // by --ranks or --mesh; by --mesh
+  PlanSource plan;
+  bool plan_given;
+  const char *plan_in;  // path, or "-": standard input; NULL: not given
+  const char *plan_out; // path, or "-": standard output; NULL: not given
   Strings dump_after;     // names of stages
   const char *dump_dir;   // or NULL
   const char *stop_after; // or NULL

@@ -1,5 +1,30 @@
 #include "layout.h"
 
+const char *mesh_add_axis(Arena *arena, Mesh *mesh, const char *name, int64_t size) {
+  static const char *const taken[] = {"batch", "ranks", "pin", "replicate", "follow"}; // words of programs and of plans
+  if (mesh->n_axes == MESH_MAX_AXES - 1) return arena_printf(arena, "at most %d axes", MESH_MAX_AXES - 1);
+  if (mesh_find(mesh, name) >= 0) return arena_printf(arena, "two axes are named '%s'", name);
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+    if (str_eq(name, taken[i])) return arena_printf(arena, "an axis cannot be named '%s'", name);
+  if (size < 1) return "an axis has a size of at least 1";
+  if (size > MESH_MAX_RANKS || size * mesh_ranks(mesh) > MESH_MAX_RANKS) return arena_printf(arena, "more than %d ranks", MESH_MAX_RANKS);
+  mesh->axis[mesh->n_axes++] = (MeshAxis){name, (int)size};
+  return NULL;
+}
+
+int mesh_find(const Mesh *mesh, const char *axis) {
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (str_eq(mesh->axis[a].name, axis)) return a;
+  return -1;
+}
+
+const char *mesh_text(Arena *arena, const Mesh *mesh) {
+  Text text = {.arena = arena};
+  for (int a = 0; a < mesh->n_axes; a++)
+    text_printf(&text, "%s%s=%d", a > 0 ? "," : "", mesh->axis[a].name, mesh->axis[a].size);
+  return text_str(&text);
+}
+
 int mesh_ranks(const Mesh *mesh) {
   int ranks = 1;
   for (int a = 0; a < mesh->n_axes; a++) ranks *= mesh->axis[a].size;

@@ -4,7 +4,7 @@
 
 #include "base.h"
 
-enum { MESH_MAX_AXES = 6 };
+enum { MESH_MAX_AXES = 6, MESH_MAX_RANKS = 65536 };
 
 typedef struct MeshAxis {
   const char *name;
@@ -17,6 +17,10 @@ typedef struct Mesh {
   MeshAxis axis[MESH_MAX_AXES];
 } Mesh;
 
+// Adds an axis that a user asks for; leaves room for that of the batch. NULL, or what is wrong with it.
+const char *mesh_add_axis(Arena *arena, Mesh *mesh, const char *name, int64_t size);
+int mesh_find(const Mesh *mesh, const char *axis); // or -1
+const char *mesh_text(Arena *arena, const Mesh *mesh); // "data=2,tensor=2"
 int mesh_ranks(const Mesh *mesh);
 int mesh_stride(const Mesh *mesh, int axis); // distance in ranks of neighbours along the axis
 

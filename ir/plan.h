@@ -1,31 +1,106 @@
-// A plan: how every operator and every stored tensor lies on the mesh.
+// A plan: how every operator and every stored tensor lies on the mesh, as a list of lines that speak by name.
+//
+// Whoever plans (a fixed plan, a draw, a search, a file) makes this list; the pass "plan" holds it against the model and
+// finds the sharding of every operator. As text:
+//
+//     plan 1 lenet                                # version, model
+//     mesh data=2,tensor=2                        # slowest first
+//     input image       batch/data
+//     conv1             n/data p/tensor           # every operator of the layer that has the dimension
+//     dense1            n/data co/tensor          # ... and its parameters
+//     relu.3            replicate tensor          # one operator, called by its result
+//     store dense2.w    ci*4/data,tensor          # a dimension over two axes, in units of 4
+//     update dense2.w   ci/data                   # the operators of its update, and the optimizer's states
+//     eval accuracy.sum follow                    # in the evaluation graph only
+//     branch3           pin tensor=1
+//
+// What a line does not say, and what has no line, follows: an operator what it reads, an optimizer's state its parameter;
+// inputs, parameters and other states are then on every rank.
 #ifndef PARCC_IR_PLAN_H
 #define PARCC_IR_PLAN_H
 
-#include "graph.h"
+#include "layout.h"
+
+enum { PLAN_VERSION = 1 };
 
 typedef enum ChoiceKind {
-  CHOICE_FOLLOW,    // split the dimension through which a cut operand is read, else replicate
+  CHOICE_FOLLOW, // do as the operands do
   CHOICE_REPLICATE,
-  CHOICE_SPLIT,     // split dimension `dim`
-  CHOICE_PIN,       // only the ranks with coordinate `pin`
+  CHOICE_SPLIT, // split dimension `dim`
+  CHOICE_PIN,   // only the ranks with coordinate `pin`
 } ChoiceKind;
 
-typedef struct Choice { // along one axis
+// What is chosen along one axis.
+typedef struct Choice {
   ChoiceKind kind;
-  int dim;
+  const char *dim;
   int64_t unit;
   int pin;
+  Loc loc;
 } Choice;
 
-typedef enum PlanKind {
-  PLAN_DATA,   // inputs are cut along the batch, operators follow, stored tensors are replicated
-  PLAN_RANDOM, // every operator, input and stored tensor draws uniformly among what it could do
-} PlanKind;
+typedef enum PlanSubject {
+  PLAN_NAME,   // an operator or, where there is none of that name, a layer
+  PLAN_OP,     // an operator, called by its (first) result
+  PLAN_LAYER,  // all operators of a layer and of the layers in it, its parameters and states; not their updates
+  PLAN_INPUT,
+  PLAN_STORE,  // a parameter or a state, as it lies between steps
+  PLAN_UPDATE, // all operators that update a parameter, and the optimizer's states of it
+  PLAN_SUBJECTS
+} PlanSubject;
+
+typedef struct PlanLine {
+  PlanSubject subject;
+  const char *graph; // the one graph that is meant ("init", "train", "eval"), or NULL
+  const char *name;
+  Choice axis[MESH_MAX_AXES];
+  Loc loc; // of the name
+} PlanLine;
 
 typedef struct Plan {
-  PlanKind kind;
-  uint64_t seed;
+  const char *model; // the name of the model it is for
+  Mesh mesh;         // the axes that choices speak of, without the batch
+  Loc model_loc, mesh_loc;
+  VEC(PlanLine) lines;
 } Plan;
+
+// Where a plan comes from.
+typedef enum PlanSourceKind {
+  PLAN_DATA,   // inputs are cut along the batch, everything follows
+  PLAN_RANDOM, // every operator, input and stored tensor draws uniformly among what it could do
+  PLAN_FILE,
+} PlanSourceKind;
+
+typedef struct PlanSource {
+  PlanSourceKind kind;
+  uint64_t seed;    // PLAN_RANDOM
+  const char *file; // PLAN_FILE
+} PlanSource;
+
+// What is wrong with a plan, for the driver to report. A note belongs to the problem before it.
+typedef struct Problem {
+  Loc loc;
+  const char *text;
+  bool is_note;
+} Problem;
+typedef struct Problems {
+  Arena *arena;
+  VEC(Problem) list;
+} Problems;
+void problem_add(Problems *problems, Loc loc, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void problem_note(Problems *problems, Loc loc, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool problems_are_many(const Problems *problems); // nobody will read more of them
+
+const char *plan_subject_word(PlanSubject subject); // "layer"; "" for PLAN_NAME
+// True if the name begins a line only behind the word for what it is: it is one of these words itself.
+bool plan_is_word(const char *name);
+
+// The choices of a line as text: "n/data,tensor", "pin gpu=1", "follow".
+void plan_print_choices(const Choice *axis, const Mesh *mesh, Text *out);
+// The whole plan; reading the text gives the same plan.
+void plan_print(const Plan *plan, Text *out);
+// Reads a text of any bytes. `name` is what places are called by; the text must live as long as the plan. What was
+// understood is returned; mistakes are added to `problems`, whose arena holds the plan. Nothing is held against a model.
+Plan plan_read(const char *name, const char *text, size_t len, Problems *problems);
 
 #endif

@@ -418,7 +418,9 @@ static void enter_scalars(Lowering *l, bool train) {
 }
 
 static const char *plan_text(const Compilation *c) {
-  if (c->plan.kind == PLAN_RANDOM) return arena_printf(c->arena, "drawn at random, seed %llu", (unsigned long long)c->plan.seed);
+  const PlanSource *source = &c->plan_source;
+  if (source->kind == PLAN_RANDOM) return arena_printf(c->arena, "drawn at random, seed %llu", (unsigned long long)source->seed);
+  if (source->kind == PLAN_FILE) return arena_printf(c->arena, "read from %s", source->file);
   return arena_printf(c->arena, "data parallel: the batch of %lld is divided over the ranks, parameters are on every rank",
                       (long long)c->model->batch);
 }

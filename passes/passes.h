@@ -11,8 +11,8 @@ void graph_add_total_loss(Graph *graph);
 // the evaluation graph, whose last batch may be smaller.
 void pass_simplify(Graph *graph, bool partial_batches);
 void pass_decompose(Graph *graph);
-// Gives every operator its sharding, inputs and stored tensors their layouts. The last axis of the mesh is the batch.
-void pass_plan(Graph *graph, const Plan *plan, const Mesh *mesh);
+// Gives every operator its sharding, inputs and stored tensors their layouts. Adds the batch to the mesh as its last axis.
+void pass_plan(Compilation *c);
 // Of a planned model: the first operator of the evaluation that needs all samples of a batch, "s (model.dnn:6)"; NULL: the
 // last batch may be smaller.
 const char *plan_whole_batches(const Model *model, const Mesh *mesh);

@@ -19,10 +19,7 @@ static void decompose(Compilation *c) {
 }
 
 static void plan(Compilation *c) {
-  c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
-  pass_plan(c->model->init, &c->plan, &c->mesh);
-  pass_plan(c->model->train, &c->plan, &c->mesh);
-  pass_plan(c->model->eval, &c->plan, &c->mesh);
+  pass_plan(c);
   c->whole_batches = plan_whole_batches(c->model, &c->mesh);
 }
 

@@ -10,7 +10,9 @@ typedef struct Compilation {
   Arena *arena;
   Model *model;     // its graphs become training graphs, then sharded graphs
   Mesh mesh; // of the ranks; from pass "plan" on with a last axis "batch" of size 1
-  Plan plan;
+  PlanSource plan_source;
+  Plan plan;         // as read from a file; from pass "plan" on as made
+  Problems problems; // of the plan: where there are some after a pass, nothing more is to be run
   const char *whole_batches; // from pass "plan" on: why an evaluation takes whole batches only; NULL: it takes any
   Program *program; // from pass "lower" on
 } Compilation;

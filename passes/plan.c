@@ -1,36 +1,80 @@
 // plan: a sharding for every operator.
 //
-// Requires: decomposed graphs. Guarantees: every operator has a sharding, every input and stored tensor a layout; the same
-// stored tensor has the same one in all graphs.
+// Requires: decomposed graphs; a plan that was read from a file, or none. Guarantees: every operator has a sharding, every
+// input and stored tensor a layout; the same stored tensor has the same one in all graphs. Where the plan does not fit the
+// model, the problems of the compilation say so.
 //
 // An operator that the plan says nothing about follows its operands: it splits the dimension through which it reads a cut
-// one, so that a sum over it gives partial results, and is replicated where it reads none. In the plan "data" the batch,
-// the first dimension of every input, is cut over each axis, and everything follows:
+// one, so that a sum over it gives partial results; it is pinned with what it reads, and else replicated. In the plan "data"
+// the batch, the first dimension of every input, is cut over each axis, and everything follows:
 //   y[n, co] = sum(ci) x[n, ci] * w[co, ci]             n/data
 //   w.grad[co, ci] = sum(n) y.grad[n, co] * x[n, ci]    n/data, a partial sum
 //
 // The last axis of the mesh is the batch itself, of size 1: what is cut along it has the true length of the batch, which
 // for the last one of an evaluation is not known when the program is written.
 #include "passes.h"
-#include "rewrite.h"
+#include "planning.h"
 #include "sharding.h"
 
-// ---- following -----------------------------------------------------------------------------------------------------
+// ---- shardings -----------------------------------------------------------------------------------------------------
 
+// Splits a dimension along an axis, in units that suit every axis that splits it.
+static void split(OpSharding *s, int axis, int dim, int64_t unit, const Mesh *mesh) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (s->dim[a] != dim || s->unit[a] == unit) continue;
+    const int64_t other = s->unit[a];
+    if (other % unit == 0) unit = other;
+    else if (unit % other != 0) return;
+    for (int b = 0; b < mesh->n_axes; b++)
+      if (s->dim[b] == dim) s->unit[b] = unit;
+  }
+  s->dim[axis] = dim;
+  s->unit[axis] = unit;
+}
+
+static void take(OpSharding *s, int axis, const Space *space, const Choice *choice, const Mesh *mesh) {
+  if (choice->kind == CHOICE_SPLIT) split(s, axis, plan_dim(space, choice->dim), choice->unit, mesh);
+  if (choice->kind == CHOICE_PIN) s->pin[axis] = choice->pin;
+}
+
+bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh) {
+  for (int i = 0; i < mesh->n_axes; i++)
+    if (a->dim[i] != b->dim[i] || a->pin[i] != b->pin[i] || (a->dim[i] >= 0 && a->unit[i] != b->unit[i])) return false;
+  return true;
+}
+
+static Layout layout_of(const OpSharding *s, const Tensor *t, const Mesh *mesh) {
+  Layout layout = layout_replicated();
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int dim = s->dim[a];
+    if (s->pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = s->pin[a]};
+    if (dim < 0) continue;
+    layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = dim};
+    layout.cut[dim] = cut_plain(t->extent[dim], s->unit[a]);
+  }
+  return layout;
+}
+
+// ---- operators -----------------------------------------------------------------------------------------------------
+
+// What the operands of an operator would have it do along an axis.
 typedef struct Vote {
   const Graph *graph;
   const Op *op;
   const Mesh *mesh;
   int axis;
-  int dim;
+  int dim; // or -1
   int64_t unit;
+  int pin; // -1: none yet, -2: there are several
 } Vote;
 
 static void vote(void *ctx, int tensor) {
   Vote *v = ctx;
   const Tensor *t = graph_tensor(v->graph, tensor);
   const AxisLayout layout = t->layout.axis[v->axis];
-  if (v->dim >= 0 || layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout.cut[layout.dim], t->extent[layout.dim])) return;
+  if (layout.kind == LAYOUT_PINNED) v->pin = v->pin == -1 || v->pin == layout.pin ? layout.pin : -2;
+  if (v->dim >= 0 || layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout.cut[layout.dim], t->extent[layout.dim]))
+    return;
   const int dim = sharding_dim_of(v->graph, v->op, tensor, layout.dim);
   const bool parts = v->mesh->axis[v->axis].size > 1;
   if (dim < 0 || (parts && dim >= v->op->n_out && v->op->reduce == REDUCE_ARGMAX)) return;
@@ -38,114 +82,113 @@ static void vote(void *ctx, int tensor) {
   v->unit = t->layout.cut[layout.dim].scale;
 }
 
-// Splits a dimension along an axis, in units that suit every axis that splits it.
-static void split(Op *op, int axis, int dim, int64_t unit, const Mesh *mesh) {
-  for (int a = 0; a < mesh->n_axes; a++) {
-    if (op->sharding.dim[a] != dim || op->sharding.unit[a] == unit) continue;
-    const int64_t other = op->sharding.unit[a];
-    if (other % unit == 0) unit = other;
-    else if (unit % other != 0) return;
-    for (int b = 0; b < mesh->n_axes; b++)
-      if (op->sharding.dim[b] == dim) op->sharding.unit[b] = unit;
-  }
-  op->sharding.dim[axis] = dim;
-  op->sharding.unit[axis] = unit;
-}
-
-static void follow(const Graph *graph, Op *op, int axis, const Mesh *mesh) {
-  Vote v = {graph, op, mesh, axis, -1, 1};
+static void follow_operands(OpSharding *s, const Graph *graph, const Op *op, int axis, const Mesh *mesh) {
+  Vote v = {graph, op, mesh, axis, -1, 1, -1};
   op_visit_reads(op, vote, &v);
-  if (v.dim >= 0) split(op, axis, v.dim, v.unit, mesh);
+  if (v.dim >= 0) split(s, axis, v.dim, v.unit, mesh);
+  else if (v.pin >= 0) s->pin[axis] = v.pin;
 }
 
-// ---- drawing at random ---------------------------------------------------------------------------------------------
-
-// The same number for the same seed, name and axis, whatever graph asks.
-static uint64_t draw(const Plan *plan, const char *name, int axis, uint64_t options) {
-  uint64_t hash = (plan->seed + 1) * 0x9E3779B97F4A7C15u + (uint64_t)axis * 0xD1B54A32D192ED03u;
-  for (; *name != '\0'; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001B3u;
-  hash ^= hash >> 32;
-  hash *= 0xD6E8FEB86659FD93u;
-  hash ^= hash >> 32;
-  return hash % options;
-}
-
-// Replicate, or one of the dimensions that may be split, or a pin: uniformly.
-static Choice draw_choice(const Plan *plan, const char *name, int axis, const int64_t *extent, int n_dims, const Mesh *mesh) {
-  int dims[IR_MAX_DIMS], n = 0;
-  for (int d = 0; d < n_dims; d++)
-    if (extent[d] > 1) dims[n++] = d;
-  const int pins = mesh->axis[axis].size > 1 ? mesh->axis[axis].size : 0;
-  const int k = (int)draw(plan, name, axis, (uint64_t)(1 + n + pins));
-  if (k == 0) return (Choice){.kind = CHOICE_REPLICATE};
-  if (k <= n) return (Choice){.kind = CHOICE_SPLIT, .dim = dims[k - 1], .unit = 1};
-  return (Choice){.kind = CHOICE_PIN, .pin = k - 1 - n};
-}
-
-// ---- inputs and stored tensors -------------------------------------------------------------------------------------
-
-static bool is_stored(const Tensor *t) { return t->role == ROLE_PARAM || t->role == ROLE_STATE; }
-
-static void lay_out(Tensor *t, int axis, Choice choice) {
-  if (choice.kind == CHOICE_PIN) t->layout.axis[axis] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = choice.pin};
-  if (choice.kind != CHOICE_SPLIT) return;
-  t->layout.axis[axis] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = choice.dim};
-  t->layout.cut[choice.dim] = cut_plain(t->extent[choice.dim], choice.unit);
-}
-
-static void lay_out_source(Tensor *t, const Plan *plan, const Mesh *mesh) {
-  const int batch_axis = mesh->n_axes - 1;
-  t->layout = layout_replicated();
-  for (int a = 0; a < batch_axis; a++) {
-    Choice choice = {.kind = CHOICE_REPLICATE};
-    if (plan->kind == PLAN_RANDOM) choice = draw_choice(plan, t->name, a, t->extent, t->rank, mesh);
-    else if (t->role == ROLE_INPUT) choice = (Choice){.kind = CHOICE_SPLIT, .dim = 0, .unit = 1};
-    lay_out(t, a, choice);
+OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const Choice *chosen) {
+  OpSharding s = sharding_replicate();
+  const Space space = plan_space_of_op(op);
+  const int batch_axis = p->mesh.n_axes - 1;
+  for (int a = 0; a < p->mesh.n_axes; a++) {
+    if (a == batch_axis || chosen[a].kind == CHOICE_FOLLOW) follow_operands(&s, graph, op, a, &p->mesh);
+    else take(&s, a, &space, &chosen[a], &p->mesh);
   }
-  if (t->role == ROLE_INPUT) lay_out(t, batch_axis, (Choice){.kind = CHOICE_SPLIT, .dim = 0, .unit = 1});
+  return s;
 }
 
-// ---- operators -----------------------------------------------------------------------------------------------------
-
-// An operator that makes a stored tensor (its initial value) makes it as it lies.
-static void plan_as_result(Op *op, const Tensor *out, const Mesh *mesh) {
-  for (int a = 0; a < mesh->n_axes; a++) {
-    if (out->layout.axis[a].kind == LAYOUT_PINNED) op->sharding.pin[a] = out->layout.axis[a].pin;
-    if (out->layout.axis[a].kind == LAYOUT_SHARD) split(op, a, out->layout.axis[a].dim, 1, mesh);
-  }
-}
-
-static void plan_op(Graph *graph, Op *op, const Plan *plan, const Mesh *mesh) {
-  Tensor *out = graph_tensor(graph, op->out);
+static void plan_op(const Planner *p, Graph *graph, Op *op) {
+  const Tensor *out = graph_tensor(graph, op->out);
   op->sharding = sharding_replicate();
-  if (is_stored(out)) {
-    plan_as_result(op, out, mesh);
+  if (plan_is_stored(out)) { // its first value is made as it lies
+    op->sharding = plan_stored(p, out->name);
     return;
   }
-  int64_t extent[IR_MAX_DIMS];
-  const int n_dims = op->reduce == REDUCE_ARGMAX ? op->n_out : op->n_dims;
-  for (int d = 0; d < op->n_dims; d++) extent[d] = op->dims[d].extent;
-  for (int a = 0; a < mesh->n_axes && (op->kind == OP_COMPUTE || op->kind == OP_OPAQUE); a++) {
-    Choice choice = {.kind = CHOICE_FOLLOW};
-    if (plan->kind == PLAN_RANDOM && a < mesh->n_axes - 1) choice = draw_choice(plan, out->name, a, extent, n_dims, mesh);
-    if (choice.kind == CHOICE_FOLLOW) follow(graph, op, a, mesh);
-    if (choice.kind == CHOICE_SPLIT) split(op, a, choice.dim, choice.unit, mesh);
-    if (choice.kind == CHOICE_PIN) op->sharding.pin[a] = choice.pin;
+  if (plan_has_choice(graph, op)) {
+    Choice chosen[MESH_MAX_AXES];
+    plan_choices_of_op(p, graph, op, chosen);
+    op->sharding = plan_resolve_op(p, graph, op, chosen);
   }
   // What comes out partial is reduced before anybody reads it.
   for (int r = 0; r < op_results(op); r++) {
-    Layout layout = sharding_result(graph, op, r, mesh);
-    for (int a = 0; a < mesh->n_axes; a++)
+    Layout layout = sharding_result(graph, op, r, &p->mesh);
+    for (int a = 0; a < p->mesh.n_axes; a++)
       if (layout.axis[a].kind == LAYOUT_PARTIAL) layout.axis[a].kind = LAYOUT_REPLICATED;
     graph_tensor(graph, op_result(op, r))->layout = layout;
   }
 }
 
-void pass_plan(Graph *graph, const Plan *plan, const Mesh *mesh) {
+// ---- inputs and stored tensors -------------------------------------------------------------------------------------
+
+// The state of an optimizer lies as its parameter; anything else is on every rank.
+static void follow_parameter(OpSharding *s, const Planner *p, const Tensor *t, int axis) {
+  const Tensor *param = t->of >= 0 ? graph_tensor(p->model->train, t->of) : NULL;
+  if (param == NULL || param->rank != t->rank ||
+      memcmp(param->extent, t->extent, sizeof(int64_t) * (size_t)t->rank) != 0)
+    return;
+  const OpSharding of = plan_stored(p, param->name);
+  if (of.dim[axis] >= 0) split(s, axis, of.dim[axis], of.unit[axis], &p->mesh);
+  s->pin[axis] = of.pin[axis];
+}
+
+OpSharding plan_resolve_tensor(const Planner *p, int tensor, const Choice *chosen) {
+  OpSharding s = sharding_replicate();
+  const Tensor *t = graph_tensor(p->model->train, tensor);
+  const Space space = plan_space_of_tensor(t);
+  const int batch_axis = p->mesh.n_axes - 1;
+  for (int a = 0; a < batch_axis; a++) {
+    if (chosen[a].kind == CHOICE_FOLLOW) follow_parameter(&s, p, t, a);
+    else take(&s, a, &space, &chosen[a], &p->mesh);
+  }
+  if (t->role == ROLE_INPUT) split(&s, batch_axis, 0, 1, &p->mesh);
+  return s;
+}
+
+OpSharding plan_stored(const Planner *p, const char *name) {
+  const int stored = names_get(&p->stored, name);
+  if (stored < 0) fatal("plan: '%s' is not in the training graph", name);
+  return p->stored_list.at[stored];
+}
+
+// Parameters before the states that follow them.
+void plan_resolve_stored(Planner *p) {
+  const Graph *graph = p->model->train;
+  for (int states = 0; states < 2; states++)
+    for (int t = 0; t < graph->tensors.len; t++) {
+      const Tensor *tensor = graph_tensor(graph, t);
+      if ((tensor->role == ROLE_STATE) != (states == 1)) continue;
+      if (tensor->role != ROLE_INPUT && !plan_is_stored(tensor)) continue;
+      Choice chosen[MESH_MAX_AXES];
+      plan_choices_of_tensor(p, t, chosen);
+      names_set(&p->stored, tensor->name, p->stored_list.len);
+      vec_push(p->arena, &p->stored_list, plan_resolve_tensor(p, t, chosen));
+    }
+}
+
+// ---- the pass ------------------------------------------------------------------------------------------------------
+
+static void plan_graph(const Planner *p, Graph *graph) {
   for (int t = 0; t < graph->tensors.len; t++) {
     Tensor *tensor = graph_tensor(graph, t);
     tensor->layout = layout_replicated();
-    if (tensor->role == ROLE_INPUT || is_stored(tensor)) lay_out_source(tensor, plan, mesh);
+    if (tensor->role != ROLE_INPUT && !plan_is_stored(tensor)) continue;
+    const OpSharding stored = plan_stored(p, tensor->name);
+    tensor->layout = layout_of(&stored, tensor, &p->mesh);
   }
-  for (int i = 0; i < graph->ops.len; i++) plan_op(graph, &graph->ops.at[i], plan, mesh);
+  for (int i = 0; i < graph->ops.len; i++) plan_op(p, graph, &graph->ops.at[i]);
+}
+
+void pass_plan(Compilation *c) {
+  if (c->plan_source.kind != PLAN_FILE) c->plan = plan_make(c->arena, c->model, &c->plan_source, &c->mesh);
+  c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
+  c->problems.arena = c->arena;
+  Planner p = planner_new(c->arena, c->model, &c->plan, &c->mesh);
+  plan_check(&p, &c->problems);
+  plan_resolve_stored(&p);
+  plan_graph(&p, c->model->init);
+  plan_graph(&p, c->model->train);
+  plan_graph(&p, c->model->eval);
 }

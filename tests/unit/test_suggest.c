@@ -1,4 +1,4 @@
-#include "../../frontend/suggest.h"
+#include "../../ir/suggest.h"
 #include "check.h"
 
 static const char *const words[] = {"conv", "dense", "dropout", "softmax", "maxpool", "avgpool", "relu"};

@@ -1,0 +1,224 @@
+// Holds a plan against a model: every line must speak of something, and ask for what can be done.
+#include "../ir/suggest.h"
+#include "planning.h"
+
+enum { SHOWN = 60 };
+
+typedef VEC(const char *) Words;
+typedef VEC(Space) Spaces;
+
+typedef struct Checker {
+  const Planner *p;
+  Arena *arena;
+  Problems *problems;
+  const Graph *graphs[3];
+  Words names; // all that a line can begin with; made when first needed
+  Names seen;  // lines by what they speak of
+} Checker;
+
+// What a line speaks of.
+typedef struct Target {
+  PlanSubject subject; // never PLAN_NAME
+  const char *text;    // "the layer 'conv1'"
+  Spaces spaces;       // one of them must be able to do what is asked
+} Target;
+
+// ---- who is meant --------------------------------------------------------------------------------------------------
+
+static void add_word(Checker *c, const char *name) {
+  if (names_get(&c->seen, arena_printf(c->arena, "? %s", name)) >= 0) return;
+  names_set(&c->seen, arena_printf(c->arena, "? %s", name), 0);
+  vec_push(c->arena, &c->names, name);
+}
+
+static const char *did_you_mean(Checker *c, const char *name) {
+  for (int g = 0; g < 3 && c->names.len == 0; g++) {
+    for (int i = 0; i < c->graphs[g]->ops.len; i++)
+      add_word(c, graph_tensor(c->graphs[g], c->graphs[g]->ops.at[i].out)->name);
+    for (int l = 0; l < c->p->layer_list.len; l++) add_word(c, c->p->layer_list.at[l].name);
+    for (int t = 0; t < c->p->model->inputs.len; t++) add_word(c, c->p->model->inputs.at[t].name);
+  }
+  const char *nearest = suggest_nearest(name, c->names.at, c->names.len);
+  return nearest != NULL ? arena_printf(c->arena, "; did you mean '%s'?", nearest) : "";
+}
+
+static bool unknown(Checker *c, const PlanLine *line, const char *what) {
+  problem_add(c->problems, line->loc, "%s %s '%.*s'%s",
+              line->graph != NULL ? arena_printf(c->arena, "the graph '%s' has no", line->graph) : "the model has no",
+              what, SHOWN, line->name, did_you_mean(c, line->name));
+  return false;
+}
+
+// A tensor of this name that is no operator of a plan: says what it is.
+static bool explain(Checker *c, const PlanLine *line, const Graph *graph, int tensor) {
+  const Tensor *t = graph_tensor(graph, tensor);
+  const Op *op = t->producer >= 0 ? &graph->ops.at[t->producer] : NULL;
+  const char *text = NULL;
+  if (t->role == ROLE_INPUT) text = "is an input: its line begins with 'input'";
+  else if (plan_is_stored(t))
+    text = t->role == ROLE_PARAM ? "is a parameter: its line begins with 'store'"
+                                 : "is a state: its line begins with 'store'";
+  else if (op != NULL && op->out != tensor)
+    text = arena_printf(c->arena, "is computed together with '%s', which its line names",
+                        graph_tensor(graph, op->out)->name);
+  else if (op != NULL && op->kind == OP_VIEW)
+    text = "gives its operand other dimensions and lies as that does: it has no line";
+  if (text != NULL) problem_add(c->problems, line->loc, "'%.*s' %s", SHOWN, line->name, text);
+  return text != NULL;
+}
+
+static bool find_ops(Checker *c, const PlanLine *line, Target *target) {
+  *target = (Target){.subject = PLAN_OP, .text = arena_printf(c->arena, "'%s'", line->name)};
+  for (int g = 0; g < 3; g++) {
+    if (line->graph != NULL && !str_eq(line->graph, c->graphs[g]->name)) continue;
+    const Op *op = plan_find_op(c->graphs[g], line->name);
+    if (op != NULL && plan_has_choice(c->graphs[g], op)) vec_push(c->arena, &target->spaces, plan_space_of_op(op));
+  }
+  return target->spaces.len > 0;
+}
+
+static bool find_layer(Checker *c, const PlanLine *line, Target *target) {
+  *target = (Target){.subject = PLAN_LAYER, .text = arena_printf(c->arena, "the layer '%s'", line->name)};
+  const int layer = names_get(&c->p->layers, line->name);
+  if (layer < 0) return false;
+  const PlanLayer *group = &c->p->layer_list.at[layer];
+  for (int i = 0; i < group->ops.len; i++) {
+    const OpRef *ref = &group->ops.at[i];
+    if (line->graph == NULL || str_eq(line->graph, ref->graph->name))
+      vec_push(c->arena, &target->spaces, plan_space_of_op(&ref->graph->ops.at[ref->op]));
+  }
+  for (int i = 0; i < group->stored.len && line->graph == NULL; i++)
+    vec_push(c->arena, &target->spaces, plan_space_of_tensor(graph_tensor(c->p->model->train, group->stored.at[i])));
+  return target->spaces.len > 0;
+}
+
+static bool find_named(Checker *c, const PlanLine *line, Target *target) {
+  if (line->subject != PLAN_LAYER && find_ops(c, line, target)) return true;
+  if (line->subject != PLAN_OP && find_layer(c, line, target)) return true;
+  for (int g = 0; g < 3 && line->subject != PLAN_LAYER; g++) {
+    const int tensor = names_get(&c->graphs[g]->tensor_names, line->name);
+    if (tensor >= 0 && explain(c, line, c->graphs[g], tensor)) return false;
+  }
+  return unknown(c, line,
+                 line->subject == PLAN_OP      ? "operator"
+                 : line->subject == PLAN_LAYER ? "layer"
+                                               : "operator or layer");
+}
+
+static bool find_tensor(Checker *c, const PlanLine *line, Target *target) {
+  const Graph *train = c->p->model->train;
+  const bool input = line->subject == PLAN_INPUT;
+  *target = (Target){.subject = line->subject, .text = arena_printf(c->arena, "'%s'", line->name)};
+  const int tensor = names_get(&train->tensor_names, line->name);
+  const Tensor *t = tensor >= 0 ? graph_tensor(train, tensor) : NULL;
+  if (t == NULL || (input ? t->role != ROLE_INPUT : !plan_is_stored(t)))
+    return unknown(c, line, input ? "input" : "parameter or state");
+  vec_push(c->arena, &target->spaces, plan_space_of_tensor(t));
+  return true;
+}
+
+static bool find_update(Checker *c, const PlanLine *line, Target *target) {
+  const Graph *train = c->p->model->train;
+  *target = (Target){.subject = PLAN_UPDATE, .text = arena_printf(c->arena, "the update of '%s'", line->name)};
+  const int param = names_get(&train->tensor_names, line->name);
+  for (int i = 0; i < train->ops.len && param >= 0; i++)
+    if (c->p->update_of[i] == param) vec_push(c->arena, &target->spaces, plan_space_of_op(&train->ops.at[i]));
+  return target->spaces.len > 0 || unknown(c, line, "trained parameter");
+}
+
+static bool find_target(Checker *c, const PlanLine *line, Target *target) {
+  switch (line->subject) {
+  case PLAN_INPUT:
+  case PLAN_STORE: return find_tensor(c, line, target);
+  case PLAN_UPDATE: return find_update(c, line, target);
+  default: return find_named(c, line, target);
+  }
+}
+
+// ---- what is asked -------------------------------------------------------------------------------------------------
+
+static bool has_word(const Words *words, const char *word) {
+  for (int i = 0; i < words->len; i++)
+    if (str_eq(words->at[i], word)) return true;
+  return false;
+}
+
+static void unknown_dim(Checker *c, const Target *target, const Choice *choice) {
+  Words dims = {0};
+  Text list = {.arena = c->arena};
+  for (int s = 0; s < target->spaces.len; s++)
+    for (int d = 0; d < target->spaces.at[s].n_dims; d++) {
+      const char *name = target->spaces.at[s].dims[d].name;
+      if (has_word(&dims, name)) continue;
+      text_printf(&list, "%s%s", dims.len > 0 ? ", " : "", name);
+      vec_push(c->arena, &dims, name);
+    }
+  const char *nearest = suggest_nearest(choice->dim, dims.at, dims.len);
+  problem_add(c->problems, choice->loc, "%s has no dimension '%.*s'%s; %s", target->text, SHOWN, choice->dim,
+              nearest != NULL ? arena_printf(c->arena, ", did you mean '%s'?", nearest) : "",
+              dims.len > 0 ? arena_printf(c->arena, "it has %s", text_str(&list)) : "it is a single number");
+}
+
+static void check_choice(Checker *c, const Target *target, const Choice *choice) {
+  const char *refusal = NULL;
+  bool found = false, fits = false;
+  for (int s = 0; s < target->spaces.len; s++) {
+    const Space *space = &target->spaces.at[s];
+    const char *why = plan_refuses(c->arena, space, choice);
+    const bool has = plan_dim(space, choice->dim) >= 0;
+    if (has && why != NULL && refusal == NULL) refusal = why;
+    found |= has;
+    fits |= why == NULL;
+  }
+  if (!found) unknown_dim(c, target, choice);
+  else if (!fits) problem_add(c->problems, choice->loc, "%s: %s", target->text, refusal);
+}
+
+static void check_line(Checker *c, int id) {
+  const PlanLine *line = &c->p->plan->lines.at[id];
+  Target target;
+  if (!find_target(c, line, &target)) return;
+  const char *key = arena_printf(c->arena, "%s %s", line->graph != NULL ? line->graph : "", target.text);
+  const int before = names_get(&c->seen, key);
+  if (before >= 0 && c->p->plan->lines.at[before].subject != line->subject) {
+    problem_add(c->problems, line->loc, "a second line for %s", target.text);
+    problem_note(c->problems, c->p->plan->lines.at[before].loc, "the first one stands here");
+  }
+  if (target.subject == PLAN_OP || target.subject == PLAN_LAYER) names_set(&c->seen, key, id);
+  for (int a = 0; a < c->p->plan->mesh.n_axes; a++) {
+    const Choice *choice = &line->axis[a];
+    bool said = choice->kind != CHOICE_SPLIT;
+    for (int b = 0; b < a; b++) said |= line->axis[b].kind == CHOICE_SPLIT && line->axis[b].dim == choice->dim; // h/a,b
+    if (!said) check_choice(c, &target, choice);
+  }
+}
+
+// ---- the plan as a whole -------------------------------------------------------------------------------------------
+
+static bool same_mesh(const Mesh *plan, const Mesh *mesh) {
+  bool same = plan->n_axes == mesh->n_axes - 1; // the last one is the batch
+  for (int a = 0; a < plan->n_axes && same; a++)
+    same = str_eq(plan->axis[a].name, mesh->axis[a].name) && plan->axis[a].size == mesh->axis[a].size;
+  return same;
+}
+
+void plan_check(const Planner *p, Problems *problems) {
+  const Plan *plan = p->plan;
+  Checker c = {
+      .p = p, .arena = p->arena, .problems = problems, .graphs = {p->model->train, p->model->eval, p->model->init}};
+  c.seen.arena = p->arena;
+  if (!str_eq(plan->model, p->model->name)) {
+    problem_add(problems, plan->model_loc, "the plan is for the model '%.*s', this is the model '%s'", SHOWN,
+                plan->model, p->model->name);
+    return;
+  }
+  if (!same_mesh(&plan->mesh, &p->mesh)) {
+    Mesh wanted = p->mesh;
+    wanted.n_axes--;
+    problem_add(problems, plan->mesh_loc, "the plan is for the mesh %s of %d ranks, this compilation for %s of %d",
+                mesh_text(p->arena, &plan->mesh), mesh_ranks(&plan->mesh), mesh_text(p->arena, &wanted),
+                mesh_ranks(&wanted));
+    return;
+  }
+  for (int i = 0; i < plan->lines.len && !problems_are_many(problems); i++) check_line(&c, i);
+}

@@ -1,0 +1,71 @@
+// Plans that are not read from a file: data parallelism, and a draw.
+#include "planning.h"
+
+static void add_line(Arena *arena, Plan *plan, PlanLine line) { vec_push(arena, &plan->lines, line); }
+
+// ---- data parallelism ----------------------------------------------------------------------------------------------
+
+static void add_data(Arena *arena, Plan *plan, const Tensor *t) {
+  PlanLine line = {.subject = PLAN_INPUT, .name = t->name};
+  for (int a = 0; a < plan->mesh.n_axes; a++)
+    line.axis[a] = (Choice){.kind = CHOICE_SPLIT, .dim = t->dim[0], .unit = 1};
+  if (t->role == ROLE_INPUT) add_line(arena, plan, line);
+}
+
+// ---- drawing at random ---------------------------------------------------------------------------------------------
+
+// The same number for the same seed, name and axis, whatever graph asks.
+static uint64_t draw(uint64_t seed, const char *name, int axis, uint64_t options) {
+  uint64_t hash = (seed + 1) * 0x9E3779B97F4A7C15u + (uint64_t)axis * 0xD1B54A32D192ED03u;
+  for (; *name != '\0'; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001B3u;
+  hash ^= hash >> 32;
+  hash *= 0xD6E8FEB86659FD93u;
+  hash ^= hash >> 32;
+  return hash % options;
+}
+
+// Replicate, or one of the dimensions that may be split, or a pin: uniformly.
+static Choice draw_choice(uint64_t seed, const char *name, int axis, const Space *space, const Mesh *mesh) {
+  int dims[IR_MAX_DIMS], n = 0;
+  for (int d = 0; d < space->n_dims; d++)
+    if (space->dims[d].extent > 1 && space->fixed[d] == NULL) dims[n++] = d;
+  const int pins = mesh->axis[axis].size > 1 ? mesh->axis[axis].size : 0;
+  const int k = (int)draw(seed, name, axis, (uint64_t)(1 + n + pins));
+  if (k == 0) return (Choice){.kind = CHOICE_REPLICATE};
+  if (k <= n) return (Choice){.kind = CHOICE_SPLIT, .dim = space->dims[dims[k - 1]].name, .unit = 1};
+  return (Choice){.kind = CHOICE_PIN, .pin = k - 1 - n};
+}
+
+static void add_drawn(Arena *arena, Plan *plan, uint64_t seed, PlanLine line, const Space *space) {
+  for (int a = 0; a < plan->mesh.n_axes; a++) line.axis[a] = draw_choice(seed, line.name, a, space, &plan->mesh);
+  add_line(arena, plan, line);
+}
+
+static void draw_stored(Arena *arena, Plan *plan, uint64_t seed, const Tensor *t) {
+  const Space space = plan_space_of_tensor(t);
+  const PlanLine line = {.subject = t->role == ROLE_INPUT ? PLAN_INPUT : PLAN_STORE, .name = t->name};
+  if (t->role == ROLE_INPUT || plan_is_stored(t)) add_drawn(arena, plan, seed, line, &space);
+}
+
+static void draw_ops(Arena *arena, Plan *plan, uint64_t seed, const Graph *graph) {
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    const Space space = plan_space_of_op(op);
+    const PlanLine line = {.subject = PLAN_OP, .graph = graph->name, .name = graph_tensor(graph, op->out)->name};
+    if (plan_has_choice(graph, op)) add_drawn(arena, plan, seed, line, &space);
+  }
+}
+
+Plan plan_make(Arena *arena, const Model *model, const PlanSource *source, const Mesh *mesh) {
+  Plan plan = {.model = model->name, .mesh = *mesh};
+  for (int t = 0; t < model->train->tensors.len; t++) {
+    const Tensor *tensor = graph_tensor(model->train, t);
+    if (source->kind == PLAN_RANDOM) draw_stored(arena, &plan, source->seed, tensor);
+    else add_data(arena, &plan, tensor);
+  }
+  if (source->kind != PLAN_RANDOM) return plan;
+  draw_ops(arena, &plan, source->seed, model->init);
+  draw_ops(arena, &plan, source->seed, model->train);
+  draw_ops(arena, &plan, source->seed, model->eval);
+  return plan;
+}

@@ -1,0 +1,120 @@
+// The plan of a compilation, from the shardings that operators and stored tensors have.
+//
+// An axis is mentioned only where an operator does something else than following would do. The evaluation graph shares the
+// lines of the training graph wherever they say the same of its operators.
+#include "plan_write.h"
+
+#include "planning.h"
+
+typedef struct Writer {
+  Planner planner; // with no lines
+  Plan plan;
+  Names bare; // operators of the graphs so far: the line that speaks for them in all graphs, or -1
+  VEC(int) bare_lines;
+} Writer;
+
+static Choice explicit_choice(const OpSharding *s, const Space *space, int axis) {
+  if (s->pin[axis] >= 0) return (Choice){.kind = CHOICE_PIN, .pin = s->pin[axis]};
+  if (s->dim[axis] < 0) return (Choice){.kind = CHOICE_REPLICATE};
+  return (Choice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[axis]].name, .unit = s->unit[axis]};
+}
+
+typedef OpSharding ResolveFn(const Writer *w, const Graph *graph, int id, const Choice *chosen);
+
+static OpSharding resolve_op(const Writer *w, const Graph *graph, int id, const Choice *chosen) {
+  return plan_resolve_op(&w->planner, graph, &graph->ops.at[id], chosen);
+}
+
+static OpSharding resolve_tensor(const Writer *w, const Graph *graph, int id, const Choice *chosen) {
+  (void)graph;
+  return plan_resolve_tensor(&w->planner, id, chosen);
+}
+
+static bool gives(const Writer *w, ResolveFn *resolve, const Graph *graph, int id, const Choice *chosen,
+                  const OpSharding *is) {
+  const OpSharding found = resolve(w, graph, id, chosen);
+  return plan_same(&found, is, &w->planner.mesh);
+}
+
+// The choices that give the sharding `is`, as few as do; true if there are any.
+static bool choose(const Writer *w, ResolveFn *resolve, const Graph *graph, int id, const Space *space,
+                   const OpSharding *is, Choice *chosen) {
+  memset(chosen, 0, sizeof(Choice) * MESH_MAX_AXES);
+  if (gives(w, resolve, graph, id, chosen, is)) return false;
+  for (int a = 0; a < w->plan.mesh.n_axes; a++) chosen[a] = explicit_choice(is, space, a);
+  if (!gives(w, resolve, graph, id, chosen, is))
+    fatal("plan: a sharding in graph %s cannot be written down", graph->name);
+  for (int a = 0; a < w->plan.mesh.n_axes; a++) {
+    const Choice kept = chosen[a];
+    chosen[a] = (Choice){.kind = CHOICE_FOLLOW};
+    if (!gives(w, resolve, graph, id, chosen, is)) chosen[a] = kept;
+  }
+  return true;
+}
+
+// ---- stored tensors ------------------------------------------------------------------------------------------------
+
+static void write_tensors(Writer *w, Role role) {
+  const Graph *graph = w->planner.model->train;
+  for (int t = 0; t < graph->tensors.len; t++) {
+    const Tensor *tensor = graph_tensor(graph, t);
+    if (tensor->role != role) continue;
+    const Space space = plan_space_of_tensor(tensor);
+    const OpSharding is = plan_stored(&w->planner, tensor->name);
+    PlanLine line = {.subject = role == ROLE_INPUT ? PLAN_INPUT : PLAN_STORE, .name = tensor->name};
+    if (choose(w, resolve_tensor, graph, t, &space, &is, line.axis)) vec_push(w->planner.arena, &w->plan.lines, line);
+  }
+}
+
+// ---- operators -----------------------------------------------------------------------------------------------------
+
+// Whether the line that speaks for the operator's name in all graphs says what the operator does.
+static bool line_fits(const Writer *w, const Graph *graph, int id, int line) {
+  const Space space = plan_space_of_op(&graph->ops.at[id]);
+  Choice chosen[MESH_MAX_AXES];
+  memcpy(chosen, w->plan.lines.at[line].axis, sizeof chosen);
+  for (int a = 0; a < w->plan.mesh.n_axes; a++)
+    if (plan_refuses(w->planner.arena, &space, &chosen[a]) != NULL) chosen[a] = (Choice){.kind = CHOICE_FOLLOW};
+  return gives(w, resolve_op, graph, id, chosen, &graph->ops.at[id].sharding);
+}
+
+static void write_op(Writer *w, const Graph *graph, int id) {
+  const Op *op = &graph->ops.at[id];
+  const Space space = plan_space_of_op(op);
+  PlanLine line = {.subject = PLAN_OP, .name = graph_tensor(graph, op->out)->name};
+  const int known = names_get(&w->bare, line.name), bare = known >= 0 ? w->bare_lines.at[known] : -1;
+  if (bare >= 0 && line_fits(w, graph, id, bare)) return;
+  const bool needed = choose(w, resolve_op, graph, id, &space, &op->sharding, line.axis) || bare >= 0;
+  if (known < 0) {
+    names_set(&w->bare, line.name, w->bare_lines.len);
+    vec_push(w->planner.arena, &w->bare_lines, needed ? w->plan.lines.len : -1);
+  } else {
+    line.graph = graph->name;
+  }
+  if (needed) vec_push(w->planner.arena, &w->plan.lines, line);
+}
+
+static void write_ops(Writer *w, const Graph *graph) {
+  for (int i = 0; i < graph->ops.len; i++)
+    if (plan_has_choice(graph, &graph->ops.at[i])) write_op(w, graph, i);
+}
+
+Plan plan_write(const Compilation *c) {
+  const Plan nothing = {.model = c->model->name};
+  Planner planned = planner_new(c->arena, c->model, &c->plan, &c->mesh);
+  plan_resolve_stored(&planned);
+  Writer w = {.planner = planner_new(c->arena, c->model, &nothing, &c->mesh)};
+  w.planner.stored = planned.stored;
+  w.planner.stored_list = planned.stored_list;
+  w.bare.arena = c->arena;
+  w.plan.model = c->model->name;
+  w.plan.mesh = c->mesh;
+  w.plan.mesh.n_axes--; // the batch
+  write_tensors(&w, ROLE_INPUT);
+  write_tensors(&w, ROLE_PARAM);
+  write_tensors(&w, ROLE_STATE);
+  write_ops(&w, c->model->train);
+  write_ops(&w, c->model->eval);
+  write_ops(&w, c->model->init);
+  return w.plan;
+}

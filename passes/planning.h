@@ -1,0 +1,73 @@
+// What the files of planning share: which lines of a plan speak for an operator or a stored tensor, and the sharding that
+// comes of it.
+#ifndef PARCC_PASSES_PLANNING_H
+#define PARCC_PASSES_PLANNING_H
+
+#include "pipeline.h"
+
+// What can be split: the iteration space of an operator, or the dimensions of a tensor.
+typedef struct Space {
+  Dim dims[IR_MAX_DIMS];
+  int n_dims;
+  const char *fixed[IR_MAX_DIMS]; // why a dimension cannot be split; NULL: it can
+} Space;
+
+typedef struct OpRef { const Graph *graph; int op; } OpRef;
+
+typedef struct PlanLayer { // the operators of a layer and of the layers in it, and what it stores
+  const char *name;
+  VEC(OpRef) ops;
+  VEC(int) stored; // tensors of the training graph
+} PlanLayer;
+
+typedef struct Planner {
+  Arena *arena;
+  const Model *model;
+  const Plan *plan;
+  Mesh mesh;         // with the batch as its last axis
+  Names lines;       // "GRAPH KIND NAME" -> line
+  Names layers;      // name -> layer
+  VEC(PlanLayer) layer_list;
+  int *update_of;    // by operator of the training graph: the parameter that it is part of updating, or -1
+  Names stored;      // name -> sharding
+  VEC(OpSharding) stored_list;
+} Planner;
+
+// ---- plan_match.c: who is spoken of
+
+// Groups operators by layers and updates. The graphs are those of before apply-plan.
+Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Mesh *mesh);
+Space plan_space_of_op(const Op *op);
+Space plan_space_of_tensor(const Tensor *tensor);
+int plan_dim(const Space *space, const char *name); // or -1
+// Why a choice cannot be followed, or NULL.
+const char *plan_refuses(Arena *arena, const Space *space, const Choice *choice);
+// True for operators that a plan speaks of: not views, which lie as their operands do, nor the makers of stored tensors.
+bool plan_has_choice(const Graph *graph, const Op *op);
+bool plan_is_stored(const Tensor *tensor); // a parameter or a state
+// The operator called `name`, or NULL.
+const Op *plan_find_op(const Graph *graph, const char *name);
+// What the plan says along every axis: of an operator; of an input or stored tensor of the training graph. What does not
+// fit follows.
+void plan_choices_of_op(const Planner *p, const Graph *graph, const Op *op, Choice *chosen);
+void plan_choices_of_tensor(const Planner *p, int tensor, Choice *chosen);
+
+// ---- plan.c: the sharding that comes of choices
+
+OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const Choice *chosen);
+OpSharding plan_resolve_tensor(const Planner *p, int tensor, const Choice *chosen);
+// Enters the sharding of every input and stored tensor of the training graph.
+void plan_resolve_stored(Planner *p);
+OpSharding plan_stored(const Planner *p, const char *name);
+bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh);
+
+// ---- plan_source.c: plans that are not read from a file
+
+Plan plan_make(Arena *arena, const Model *model, const PlanSource *source, const Mesh *mesh);
+
+// ---- plan_check.c
+
+// Holds the lines of a plan against the model; what is wrong is added to `problems`.
+void plan_check(const Planner *p, Problems *problems);
+
+#endif
