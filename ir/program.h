@@ -218,7 +218,13 @@ bool extent_equal(Extent a, Extent b);
 bool step_works(const Step *step);
 // Calls visit for every tensor a step uses, loops included. To end a buffer is to write to it.
 void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, bool written), void *ctx);
+Stream step_stream(const Step *step); // that its work is issued on
 void program_print(const Program *program, Text *out);
+// NULL, or what is wrong: two steps of different streams that use the same memory and that nothing orders, or a step that
+// reads what is not there (any more).
+const char *program_find_disorder(const Program *program);
+// NULL, or what is wrong: two ranks of a communicator that do not issue the same collectives in the same order.
+const char *program_find_mismatch(const Program *program);
 void program_verify(const Program *program, const char *pass);
 
 #endif

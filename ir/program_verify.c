@@ -46,6 +46,12 @@ static void check_steps(ProgramVerifier *v, Step *const *steps, int n) {
   }
 }
 
+static const char *buffer_name(const Program *p, int buffer) {
+  for (int t = 0; t < p->tensors.len; t++)
+    if (p->tensors.at[t].buffer == buffer && p->tensors.at[t].steps > 0) return p->tensors.at[t].name;
+  return "a buffer without tensors";
+}
+
 // Buffers that live at the same time lie apart.
 static void check_places(const Program *p, const char *pass) {
   if (p->arena_bytes == 0) return;
@@ -55,8 +61,17 @@ static void check_places(const Program *p, const char *pass) {
       if (x->first < 0 || y->first < 0 || x->bytes == 0 || y->bytes == 0) continue;
       const bool together = x->first <= y->last && y->first <= x->last;
       const bool overlap = x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
-      if (together && overlap) fatal("after pass %s: buffers %d and %d live together and overlap", pass, a, b);
+      if (together && overlap)
+        fatal("after pass %s: %s and %s live at the same time in the same place", pass, buffer_name(p, a), buffer_name(p, b));
     }
+}
+
+static void check_order(const Program *p, const char *pass) {
+  const char *fault = program_find_mismatch(p);
+  if (fault != NULL) fatal("after pass %s: collectives differ between ranks: %s", pass, fault);
+  if (p->n_events == 0 && p->arena_bytes == 0) return; // not scheduled yet
+  fault = program_find_disorder(p);
+  if (fault != NULL) fatal("after pass %s: %s", pass, fault);
 }
 
 void program_verify(const Program *program, const char *pass) {
@@ -64,4 +79,5 @@ void program_verify(const Program *program, const char *pass) {
   for (int k = 0; k < PROCEDURES; k++)
     check_steps(&v, program->procedure[k].steps.at, program->procedure[k].steps.len);
   check_places(program, pass);
+  check_order(program, pass);
 }

@@ -84,7 +84,12 @@ static int changed(Applier *ap, int tensor, const Layout *to, const Op *near) {
   const Layout from = graph_tensor(ap->graph, tensor)->layout;
   if (same_place(&from, to, ap->mesh)) return tensor;
   for (int i = *last_change_of(ap, tensor); i >= 0; i = ap->changes.at[i].before)
-    if (layout_equal(&ap->changes.at[i].to, to, ap->mesh->n_axes)) return ap->changes.at[i].result;
+    if (layout_equal(&ap->changes.at[i].to, to, ap->mesh->n_axes)) {
+      const int result = ap->changes.at[i].result;
+      Op *change = &ap->graph->ops.at[graph_tensor(ap->graph, result)->producer];
+      if (change->phase == PHASE_REPORT && near->phase != PHASE_REPORT) change->phase = PHASE_BACKWARD; // reports are not in every step
+      return result;
+    }
   const int result = add_reshard(ap, tensor, to, kind_of_change(&from, to, ap->mesh), "moved", near);
   int *last = last_change_of(ap, tensor);
   vec_push(ap->graph->arena, &ap->changes, (Change){*to, result, *last});
