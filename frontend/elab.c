@@ -93,7 +93,7 @@ static void check_model(Elab *e, const AstDef *model) {
     elab_error(e, model->loc,
                e->training ? "the model has no loss: expected 'loss = ...;' in it"
                            : "the model has no loss where 'training' is false");
-  if (e->model->inputs.len == 0)
+  if (e->declared_inputs.len == 0)
     elab_error(e, model->loc, "the model has no input: expected 'input NAME[batch, ...];' in it");
 }
 
@@ -146,6 +146,7 @@ Model *elab_model(Arena *arena, const AstFile *prelude, const AstFile *file, con
   e->model = new_model(arena, file, options);
   e->graph = e->model->train;
   e->file_defs.arena = e->prelude_defs.arena = e->streams.arena = e->scalar_fns.arena = e->functions.arena = arena;
+  e->declared_inputs.arena = arena;
   add_defs(e, prelude, true);
   add_defs(e, file, false);
   const AstDef *model = find_one(e, AST_MODEL), *train = find_one(e, AST_TRAIN);

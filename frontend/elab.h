@@ -186,6 +186,7 @@ typedef struct Elab {
   int n_streams;
   VEC(Loc) loss_locs, metric_locs;
   bool has_loss; // a loss was declared, be it a right one or not
+  Names declared_inputs; // likewise: inputs
   Training train;
   VEC(Value) params; // of the model, as they are at its start
   int64_t steps, work;

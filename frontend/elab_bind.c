@@ -170,9 +170,9 @@ static bool match_name(Match *m, const AstDim *dim, int64_t extent) {
   if (dim->extent != NULL) {
     int64_t expected;
     const char *name = dim->name != NULL ? arena_printf(e->arena, "dimension '%s'", dim->name) : "a dimension";
-    if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), "the extent of dimension", dim->name, 1,
-                     &expected))
-      return false;
+    const char *what = "the extent of dimension";
+    if (dim->name == NULL) what = arena_printf(e->arena, "the extent of a dimension of '%s'", m->decl->name);
+    if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), what, dim->name, 1, &expected)) return false;
     if (extent != expected) {
       SAY(m, "%s: %s must be %lld but is %lld in %s '%s' %s", owner(m), name, (long long)expected, (long long)extent,
           m->what, m->decl->name, shape_text(e, m->tensor));
@@ -215,9 +215,10 @@ static bool named_extent(Elab *e, const AstDim *dim, int64_t *extent) {
   return value_whole(e, dim->loc, elab_name(e, dim->name, dim->loc), "the extent of dimension", dim->name, 1, extent);
 }
 
-static bool given_extent(Elab *e, const AstDim *dim, int64_t *extent) {
-  if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), "the extent of dimension", dim->name, 1, extent))
-    return false;
+static bool given_extent(Elab *e, const AstDecl *decl, const AstDim *dim, int number, int64_t *extent) {
+  const char *what = "the extent of dimension";
+  if (dim->name == NULL) what = arena_printf(e->arena, "the extent of dimension %d of '%s'", number, decl->name);
+  if (!value_whole(e, dim->extent->loc, elab_expr(e, dim->extent), what, dim->name, 1, extent)) return false;
   return dim->name == NULL || bind_extent(e, dim->name, *extent, dim->loc);
 }
 
@@ -240,7 +241,7 @@ bool declared_dims(Elab *e, const AstDecl *decl, Dim *dims, int *rank) {
     if (dim->pack) continue;
     Dim *own = &dims[(*rank)++];
     *own = (Dim){dim->name, 1};
-    sound &= dim->extent != NULL ? given_extent(e, dim, &own->extent) : named_extent(e, dim, &own->extent);
+    sound &= dim->extent != NULL ? given_extent(e, decl, dim, *rank, &own->extent) : named_extent(e, dim, &own->extent);
   }
   if (!sound) return false;
   dims_make_unique(e, dims, *rank);
@@ -333,9 +334,10 @@ static bool bind_wheres(Elab *e, const AstDef *def) {
   }
   for (int i = 0; i < def->results.len; i++)
     for (int d = 0; d < def->results.at[i].dims.len && sound; d++) {
-      const AstDim *dim = &def->results.at[i].dims.at[d];
+      const AstDecl *result = &def->results.at[i];
+      const AstDim *dim = &result->dims.at[d];
       int64_t extent;
-      if (dim->name != NULL && dim->extent != NULL && !dim->pack) sound = given_extent(e, dim, &extent);
+      if (dim->name != NULL && dim->extent != NULL && !dim->pack) sound = given_extent(e, result, dim, d + 1, &extent);
     }
   return sound;
 }

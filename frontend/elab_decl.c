@@ -73,6 +73,7 @@ void elab_input(Elab *e, const AstStmt *stmt) {
     }
   }
   set_failed(e, decl);
+  names_set(&e->declared_inputs, decl->name, 0);
   if (!sound || !in_range) return;
   const int other = names_get(&e->graph->tensor_names, decl->name);
   if (other >= 0) {
@@ -320,8 +321,22 @@ static int scalar_tensor(Elab *e, const AstStmt *stmt, const char *what) {
   return is_error(made) ? -1 : made.tensor;
 }
 
-static bool new_scalar(Elab *e, const AstStmt *stmt, const char *name) {
+// A loss or a metric is a variable from then on. What was declared by this name would be out of reach.
+static bool hides_declared(Elab *e, const AstStmt *stmt, const char *name, const char *what) {
+  static const char *const kind[] = {[ROLE_INPUT] = "an input", [ROLE_PARAM] = "a parameter", [ROLE_STATE] = "a state"};
+  const AstTarget *target = &stmt->targets.at[0];
+  const Var *var = elab_find_var(e->frame, target->name);
+  const Tensor *t = var != NULL && var->value.kind == VALUE_TENSOR ? graph_tensor(e->graph, var->value.tensor) : NULL;
+  if (t == NULL || !str_eq(t->name, name)) return false;
+  if (t->role != ROLE_INPUT && t->role != ROLE_PARAM && t->role != ROLE_STATE) return false;
+  elab_error(e, target->loc, "'%s' is %s already: the %s needs a name of its own", target->name, kind[t->role], what);
+  diag_note(var->loc, "it is declared here");
+  return true;
+}
+
+static bool new_scalar(Elab *e, const AstStmt *stmt, const char *name, const char *what) {
   const Graph *graph = e->graph;
+  if (hides_declared(e, stmt, name, what)) return false;
   for (int i = 0; i < graph->losses.len + graph->metrics.len; i++) {
     const int m = i - graph->losses.len;
     if (!str_eq(m < 0 ? graph->losses.at[i].name : graph->metrics.at[m].name, name)) continue;
@@ -337,9 +352,9 @@ void elab_loss(Elab *e, const AstStmt *stmt) {
   const AstTarget *target = &stmt->targets.at[0];
   const char *name = path_name(e, target->name);
   const int tensor = scalar_tensor(e, stmt, "loss");
-  elab_set(e, target->name, tensor < 0 ? value_error() : value_tensor(tensor), target->loc);
-  if (!new_scalar(e, stmt, name)) return;
   e->has_loss = true;
+  if (!new_scalar(e, stmt, name, "loss")) return;
+  elab_set(e, target->name, tensor < 0 ? value_error() : value_tensor(tensor), target->loc);
   if (tensor < 0) return;
   vec_push(e->arena, &e->graph->losses, (Scalar){name, tensor});
   vec_push(e->arena, &e->loss_locs, stmt->loc);
@@ -349,8 +364,9 @@ void elab_metric(Elab *e, const AstStmt *stmt) {
   const AstTarget *target = &stmt->targets.at[0];
   const char *name = path_name(e, target->name);
   const int tensor = scalar_tensor(e, stmt, "metric");
+  if (!new_scalar(e, stmt, name, "metric")) return;
   elab_set(e, target->name, tensor < 0 ? value_error() : value_tensor(tensor), target->loc);
-  if (tensor < 0 || !new_scalar(e, stmt, name)) return;
+  if (tensor < 0) return;
   vec_push(e->arena, &e->graph->metrics, (Scalar){name, tensor});
   vec_push(e->arena, &e->metric_locs, stmt->loc);
 }

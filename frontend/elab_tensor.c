@@ -120,6 +120,10 @@ Value tensor_macro(Elab *e, const AstExpr *call, Def *def, const Value *args) {
 Value tensor_slice(Elab *e, const AstExpr *index, int tensor) {
   const Tensor t = *graph_tensor(e->graph, tensor);
   const int n = index->args.len;
+  if (t.rank == 0) {
+    elab_error(e, index->loc, "a tensor [] is one number, which takes no indices, found %d", n);
+    return value_error();
+  }
   if (n == 0 || n > t.rank) {
     elab_error(e, index->loc, "a tensor %s takes 1 to %d indices here, found %d", shape_text(e, tensor), t.rank, n);
     return value_error();

@@ -213,6 +213,7 @@ void elab_attach_data(Elab *e) {
     Input *input = NULL;
     for (int i = 0; i < e->model->inputs.len; i++)
       if (str_eq(e->model->inputs.at[i].name, data->input)) input = &e->model->inputs.at[i];
+    if (input == NULL && names_get(&e->declared_inputs, data->input) >= 0) continue; // it was wrong
     if (input == NULL) {
       elab_error(e, data->loc, "the model has no input '%s'%s", data->input,
                  elab_suggest_among(e, data->input, names.at, names.len));

@@ -15,7 +15,8 @@ typedef struct ElabOptions {
 // Parses a text (not necessarily NUL-terminated inside len; need not be valid). Syntax errors are reported through diag;
 // the tree holds what could be understood. The result and everything in it live in the arena.
 AstFile *parse_text(Arena *arena, const char *name, const char *text, size_t len);
-// The prelude, embedded in the binary.
+// The prelude, embedded in the binary; the file that messages name is its place in the sources.
+#define PRELUDE_FILE "frontend/prelude.dnn"
 extern const char prelude_text[];
 extern const size_t prelude_text_len;
 // Elaborates the model of `file` with the definitions of `prelude`. NULL after errors (reported through diag).

@@ -71,8 +71,8 @@ static bool end_stage(Driver *d, int stage, const AstFile *file, const Compilati
 }
 
 static Model *elaborate(Driver *d, const AstFile *file) {
-  diag_add_source("prelude.dnn", prelude_text, prelude_text_len);
-  const AstFile *prelude = parse_text(d->arena, "prelude.dnn", prelude_text, prelude_text_len);
+  diag_add_source(PRELUDE_FILE, prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_text(d->arena, PRELUDE_FILE, prelude_text, prelude_text_len);
   if (diag_errors() > 0) fatal("the prelude has errors");
   Model *model = elab_model(d->arena, prelude, file, &d->options.elab);
   return diag_errors() == 0 ? model : NULL;

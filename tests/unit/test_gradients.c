@@ -47,9 +47,9 @@ static const char *case_name(Arena *arena, const GradientCase *gradient_case, co
 
 static Model *elaborate(Arena *arena, const char *text) {
   diag_reset();
-  diag_add_source("prelude.dnn", prelude_text, prelude_text_len);
+  diag_add_source(PRELUDE_FILE, prelude_text, prelude_text_len);
   diag_add_source("test.dnn", text, strlen(text));
-  const AstFile *prelude = parse_text(arena, "prelude.dnn", prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_text(arena, PRELUDE_FILE, prelude_text, prelude_text_len);
   const AstFile *file = parse_text(arena, "test.dnn", text, strlen(text));
   if (diag_errors() > 0) return NULL;
   const ElabOptions options = {.f64 = true};
@@ -310,7 +310,7 @@ static void every_definition_is_covered(void) {
     }
   }
   diag_reset();
-  const AstFile *prelude = parse_text(arena, "prelude.dnn", prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_text(arena, PRELUDE_FILE, prelude_text, prelude_text_len);
   int definitions = 0;
   for (int i = 0; i < prelude->defs.len; i++) {
     const AstDef *def = prelude->defs.at[i];

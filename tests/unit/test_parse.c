@@ -31,7 +31,7 @@ static void round_trip(Arena *arena, const char *name, const char *text, size_t 
 
 static void prelude_round_trips(void) {
   Arena *arena = arena_new();
-  round_trip(arena, "prelude.dnn", prelude_text, prelude_text_len);
+  round_trip(arena, PRELUDE_FILE, prelude_text, prelude_text_len);
   diag_reset();
   arena_free(arena);
 }
