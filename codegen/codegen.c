@@ -121,9 +121,14 @@ static void print_mesh(const Codegen *g, Text *out) {
   text_printf(out, " };\n");
   print_factors(p, out);
   text_printf(out, "\n");
-  for (int b = 0; b < p->blocks.len; b++)
-    text_printf(out, "static Interval %s; // this rank's part of %lld, over %s\n", name_identifier(g->arena, p->blocks.at[b].name),
-                (long long)p->blocks.at[b].extent, axes_text(p, p->blocks.at[b].axes));
+  for (int b = 0; b < p->blocks.len; b++) {
+    const RankBlock *block = &p->blocks.at[b];
+    const char *window = "";
+    if (!cut_is_plain(&block->cut, block->extent))
+      window = arena_printf(g->arena, "what of %lld is needed for ", (long long)block->extent);
+    text_printf(out, "static Interval %s; // %sthis rank's part of %lld, over %s\n", name_identifier(g->arena, block->name), window,
+                (long long)block->cut.units, axes_text(p, block->axes));
+  }
   for (int a = 0; a < mesh_axes(p); a++)
     if (axis_used(p, a)) text_printf(out, "static ncclComm_t %s;\n", axis_communicator(p, a));
   if (p->n_events > 0) text_printf(out, "static cudaEvent_t event[%d];\n", p->n_events);

@@ -88,6 +88,14 @@ expect 0 '[Pp]arameters' --stats m.dnn
 check "--stats writes no program" [ ! -e m_par.cu ]
 expect 0 '^{' --stats --json m.dnn
 
+# The comment of a block says of how many parts it is one, as its call does; some are windows.
+expect 0 '' "$root/tests/run/plans/halo.dnn" --mesh=gpu=3 --plan=random:1 -o halo.cu
+parts() { sed -n "$1" halo.cu | sort -u; }
+parts 's/^static Interval \(.*\); .*part of \([0-9]*\), over.*/\1 \2/p' >said
+parts 's/^  \([a-z_0-9]*\) = parcc_block(\([0-9]*\), .*/\1 \2/p' >called
+check "comments of blocks agree with the calls" cmp said called
+check "and there are windows" grep -q '^static Interval .*what of 13 is needed' halo.cu
+
 ln -s target.cu link.cu
 echo old >target.cu
 expect 0 '' m.dnn -o link.cu
