@@ -315,9 +315,8 @@ static void print_model(const Codegen *g, Text *out) {
   text_printf(out, "    .scalars = scalars,\n    .n_scalars = %d,\n", p->scalars.len);
   text_printf(out, "    .steps = %lld,\n    .epochs = %lld,\n    .learning_rate = learning_rate,\n", (long long)m->steps,
               (long long)m->epochs);
-  if (p->whole_batches != NULL)
-    text_printf(out, "    .whole_batches = \"%s\", // needs all samples of a batch\n", name_in_string(g->arena, p->whole_batches));
-  text_printf(out, "};\n");
+  if (p->whole_batches == NULL) text_printf(out, "    .whole_batches = NULL, // the last batch of an evaluation may be smaller\n};\n");
+  else text_printf(out, "    .whole_batches = \"%s\", // puts samples of a batch together\n};\n", name_in_string(g->arena, p->whole_batches));
 }
 
 // ---- main --------------------------------------------------------------------------------------------------------
@@ -365,7 +364,8 @@ static void print_stored(const Codegen *g, Text *out) {
     text_printf(out, "}, {");
     for (int d = 0; d < t->rank; d++) text_printf(out, "%s%s", d > 0 ? ", " : "", interval_text(g, t->extent[d]));
     if (t->rank == 0) text_printf(out, "{0, 1}");
-    text_printf(out, "}, t.%s, %s};\n    stored[%d] = tensor;\n", t->c_name, t->role == ROLE_PARAM ? "PARCC_PARAM" : "PARCC_STATE", n);
+    const char *kind = t->role == ROLE_PARAM ? "PARCC_PARAM" : t->of_optimizer ? "PARCC_OPTIMIZER" : "PARCC_STATE";
+    text_printf(out, "}, t.%s, %s};\n    stored[%d] = tensor;\n", t->c_name, kind, n);
     print_elsewhere(g, t, n++, out);
     text_printf(out, "  }\n");
   }

@@ -36,6 +36,7 @@ typedef struct ProgTensor {
   const char *name;   // as in the graph
   const char *c_name; // member of the emitted struct
   Role role;
+  bool of_optimizer;  // a state that belongs to a parameter
   ScalarType type;
   int rank;
   Extent extent[IR_MAX_RANK];

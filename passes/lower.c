@@ -100,11 +100,13 @@ int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
 }
 
 static int stored_tensor(Lowering *l, const Tensor *t) {
-  const int known = names_get(&l->stored_names, t->name);
-  if (known >= 0) return known;
-  const int tensor = lowering_new_tensor(l, t, false);
-  names_set(&l->stored_names, t->name, tensor);
-  vec_push(l->arena, &l->program->stored, tensor);
+  int tensor = names_get(&l->stored_names, t->name);
+  if (tensor < 0) {
+    tensor = lowering_new_tensor(l, t, false);
+    names_set(&l->stored_names, t->name, tensor);
+    vec_push(l->arena, &l->program->stored, tensor);
+  }
+  l->program->tensors.at[tensor].of_optimizer |= t->role == ROLE_STATE && t->of >= 0; // the training graph knows
   return tensor;
 }
 

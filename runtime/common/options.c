@@ -71,7 +71,7 @@ static void make_table(Options *o, Option table[N_OPTIONS]) {
       {"save-every", COUNT, SAME, "N", "a checkpoint after every N steps", &o->save_every, NULL},
       {"load", TEXT, SAME, "DIR",
        "go on from the newest whole checkpoint in DIR, whatever its plan and number of ranks", &o->load, NULL},
-      {"init", TEXT, SAME, "FILE", "begin with the parameters, and state if any, of a safetensors file", &o->init,
+      {"init", TEXT, SAME, "FILE", "begin with the parameters and running statistics of a safetensors file", &o->init,
        NULL},
       {"timeout", COUNT, SAME, "SECONDS",
        "end the run when a rank is silent, or no rank gets on, for so long (default 600; 0: never)", &o->timeout, NULL},

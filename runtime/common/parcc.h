@@ -81,7 +81,8 @@ typedef struct {
                              // and says what it leaves out; NULL: the last batch may be smaller
 } ParccModel;
 
-typedef enum { PARCC_PARAM, PARCC_STATE } ParccKind;
+// PARCC_STATE: running statistics and the like; PARCC_OPTIMIZER: what the optimizer remembers, which --init does not take.
+typedef enum { PARCC_PARAM, PARCC_STATE, PARCC_OPTIMIZER } ParccKind;
 
 // A tensor that outlives a step. data holds this rank's block, dense, row-major.
 typedef struct {
@@ -91,7 +92,7 @@ typedef struct {
   long extent[PARCC_MAX_RANK];
   Interval own[PARCC_MAX_RANK];
   void *data;     // device memory, of the program
-  ParccKind kind; // PARCC_STATE: optimizer state, running statistics; may be absent from a file that is loaded
+  ParccKind kind;
 } ParccTensor;
 
 // ---- the run -------------------------------------------------------------------------------------------------------

@@ -50,6 +50,16 @@ static bool check_model(const ParccModel *model, Fault *fault) {
   return right || fault_set(fault, FAIL_INTERNAL, "the program describes its model wrongly");
 }
 
+static void tell_resumed(void) {
+  const long step = run.resumed.from.step;
+  const char *name = run.model->name;
+  if (step == parcc.steps && !run.options.eval)
+    fprintf(stderr, "%s: no step is left: %s is at step %ld, where the run ends; --steps N goes on to step N\n", name,
+            run.resumed.path, step);
+  else if (step < parcc.steps && !run.options.quiet)
+    fprintf(stderr, "%s: going on after step %ld, from %s\n", name, step, run.resumed.path);
+}
+
 // The file of --init or the checkpoint of --load may be on a disk that only rank 0 sees, and so may --save.
 void parcc_start_program(const char *program, int argc, char **argv, const ParccModel *model) {
   Fault fault = {0};
@@ -83,8 +93,7 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
   report_start(&fault);
   fail_share(&fault);
   world_broadcast(&run.saved, sizeof run.saved, 0); // rank 0 may have found one
-  if (run.options.load != NULL && parcc.rank == 0 && !run.options.quiet)
-    fprintf(stderr, "%s: going on behind step %ld, from %s\n", model->name, run.resumed.from.step, run.resumed.path);
+  if (run.options.load != NULL && parcc.rank == 0) tell_resumed();
   device_start();
   steps_start();
 }

@@ -38,7 +38,7 @@ bool steps_plan(Fault *fault) {
     return fault_set(fault, FAIL_MISUSE, "%ld epochs are more samples than can be counted", epochs);
   else parcc.steps = from->step + (samples - from->samples + model->batch - 1) / model->batch;
   if (parcc.steps < from->step)
-    return fault_set(fault, FAIL_MISUSE, "%s is behind step %ld already: the run is to end at step %ld",
+    return fault_set(fault, FAIL_MISUSE, "%s is at step %ld already, but the run is to end at step %ld",
                      run.resumed.path, from->step, parcc.steps);
   if (__builtin_mul_overflow(parcc.steps, model->batch, &unused))
     return fault_set(fault, FAIL_MISUSE, "%ld steps are more samples than can be counted", parcc.steps);

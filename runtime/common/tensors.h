@@ -70,15 +70,24 @@ typedef struct {
   int64_t begin, end;
 } Range;
 
+// Tensors that a file of --init and the program do not share, which is no fault: how many, and the names of the first.
+typedef struct {
+  int n;
+  char names[440];
+} PassedOver;
+
 typedef struct {
   const char *path;
   int fd;             // -1: not open
   int64_t data, size; // where the data begin, how many bytes of them
   Range *ranges;      // of each stored tensor
+  Range *others;      // of the tensors that are not taken
+  PassedOver passed, absent; // tensors of the file that are not taken; states of the program that are not in the file
 } TensorFile;
 
-// Opens a file and sees that its header is right. all: states must be there, too, not parameters only. The fault of a file
-// that does not fit the program lists everything that does not. Whatever the result, tensor_file_close.
+// Opens a file and sees that its header is right. all: the file has what the program stores, no more and no less. Otherwise
+// the parameters must be there, states may be, and an optimizer's are not taken, nor what the program does not know. The
+// fault of a file that does not fit the program lists everything that does not. Whatever the result, tensor_file_close.
 bool tensor_file_open(TensorFile *file, const char *path, bool all, Fault *fault);
 bool tensor_file_read(const TensorFile *file, void *bytes, size_t size, int64_t offset, Fault *fault); // in the data
 void tensor_file_close(TensorFile *file);

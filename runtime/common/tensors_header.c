@@ -41,13 +41,21 @@ typedef struct {
   int n;
 } List;
 
+enum { NAME_BYTES = 100 };
+
+// A name from the file may hold anything.
+static const char *printable(char shown[NAME_BYTES], const char *name) {
+  size_t i = 0;
+  for (; name[i] != '\0' && i + 1 < NAME_BYTES; i++) shown[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
+  shown[i] = '\0';
+  return shown;
+}
+
 static void list_add(List *list, const char *what, const char *name, const char *more) {
   enum { MOST = 12 };
   if (++list->n > MOST) return;
-  char shown[100];
-  size_t i = 0; // a name from the file may hold anything
-  for (; name[i] != '\0' && i + 1 < sizeof shown; i++) shown[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
-  shown[i] = '\0';
+  char shown[NAME_BYTES];
+  printable(shown, name);
   const int length = snprintf(list->text + list->at, sizeof list->text - list->at, "\n  %s: %s%s", what, shown, more);
   if (length > 0 && (size_t)length < sizeof list->text - list->at) list->at += (size_t)length;
   else list->text[list->at] = '\0'; // counted only
@@ -60,6 +68,17 @@ static bool list_is_empty(const List *list, const char *path, Fault *fault) {
   for (const char *c = list->text; *c != '\0'; c++) shown += *c == '\n';
   if (list->n > shown) snprintf(more, sizeof more, "\n  and %d more", list->n - shown);
   return list->n == 0 || fault_set(fault, FAIL_RUN, "%s does not fit the program:%s%s", path, list->text, more);
+}
+
+// ---- what is passed over, in a line
+
+static void pass_over(PassedOver *passed, const char *name) {
+  enum { MOST = 4 };
+  char shown[NAME_BYTES];
+  if (++passed->n > MOST + 1) return;
+  const size_t at = strlen(passed->names);
+  snprintf(passed->names + at, sizeof passed->names - at, "%s%s", at > 0 ? ", " : "",
+           passed->n > MOST ? "..." : printable(shown, name));
 }
 
 // ---- entries
@@ -110,6 +129,18 @@ static bool check_dtype(const ParccTensor *tensor, const cJSON *dtype, List *lis
   return false;
 }
 
+static bool get_range(const cJSON *offsets, Range *range) {
+  return cJSON_IsArray(offsets) && cJSON_GetArraySize(offsets) == 2 &&
+         get_whole(cJSON_GetArrayItem(offsets, 0), &range->begin) &&
+         get_whole(cJSON_GetArrayItem(offsets, 1), &range->end) && range->begin <= range->end;
+}
+
+static bool check_end(const TensorFile *file, const char *name, const Range *range, Fault *fault) {
+  if (range->end <= file->size) return true;
+  return fault_set(fault, FAIL_RUN, "%s: truncated: %s ends at byte %lld of %lld", file->path, name,
+                   (long long)range->end, (long long)file->size);
+}
+
 // False: the file is not right. A tensor that does not fit the program goes to the list.
 static bool parse_entry(TensorFile *file, const cJSON *entry, int index, List *list, Fault *fault) {
   const ParccTensor *tensor = &run.stored[index];
@@ -122,14 +153,23 @@ static bool parse_entry(TensorFile *file, const cJSON *entry, int index, List *l
     return bad_file(fault, file, "an entry without dtype or offsets");
   *range = (Range){0, 0};
   if (!check_dtype(tensor, dtype, list) || !check_shape(tensor, shape, list)) return true;
-  if (cJSON_GetArraySize(offsets) != 2 || !get_whole(cJSON_GetArrayItem(offsets, 0), &range->begin) ||
-      !get_whole(cJSON_GetArrayItem(offsets, 1), &range->end) || range->begin > range->end ||
-      (size_t)(range->end - range->begin) != tensor_bytes(tensor))
+  if (!get_range(offsets, range) || (size_t)(range->end - range->begin) != tensor_bytes(tensor))
     return fault_set(fault, FAIL_RUN, "%s: the offsets of %s do not fit its shape", file->path, tensor->name);
-  if (range->end > file->size)
-    return fault_set(fault, FAIL_RUN, "%s: truncated: %s ends at byte %lld of %lld", file->path, tensor->name,
-                     (long long)range->end, (long long)file->size);
-  return true;
+  return check_end(file, tensor->name, range, fault);
+}
+
+// A tensor that is not taken must have its place in the data all the same.
+static bool parse_passed_over(TensorFile *file, const cJSON *entry, Fault *fault) {
+  Range range;
+  if (!get_range(cJSON_GetObjectItemCaseSensitive(entry, "data_offsets"), &range))
+    return bad_file(fault, file, "an entry without right offsets");
+  Range *grown = realloc(file->others, (size_t)(file->passed.n + 1) * sizeof *grown);
+  if (grown == NULL) return fault_set(fault, FAIL_RUN, "out of memory");
+  file->others = grown;
+  grown[file->passed.n] = range;
+  pass_over(&file->passed, entry->string);
+  char shown[NAME_BYTES];
+  return check_end(file, printable(shown, entry->string), &range, fault);
 }
 
 static int find_stored(const char *name) {
@@ -138,11 +178,13 @@ static int find_stored(const char *name) {
   return -1;
 }
 
-static void list_missing(const TensorFile *file, bool all, List *list) {
+static void list_missing(TensorFile *file, bool all, List *list) {
   for (int i = 0; i < run.n_stored; i++) {
     const ParccTensor *tensor = &run.stored[i];
     char shape[200], more[300];
-    if (file->ranges[i].begin >= 0 || (tensor->kind != PARCC_PARAM && !all)) continue;
+    if (file->ranges[i].begin >= 0) continue;
+    if (tensor->kind == PARCC_STATE && !all) pass_over(&file->absent, tensor->name);
+    if (tensor->kind != PARCC_PARAM && !all) continue;
     print_shape(shape, sizeof shape, tensor);
     snprintf(more, sizeof more, ", %s [%s]", tensor_dtype(tensor->type), shape);
     list_add(list, "missing", tensor->name, more);
@@ -155,8 +197,10 @@ static bool parse_entries(TensorFile *file, const cJSON *root, bool all, Fault *
   cJSON_ArrayForEach(entry, root) {
     if (strcmp(entry->string, "__metadata__") == 0) continue;
     const int index = find_stored(entry->string);
-    if (index < 0) list_add(&list, "unknown", entry->string, "");
-    else if (!parse_entry(file, entry, index, &list, fault)) return false;
+    const bool wanted = index >= 0 && (all || run.stored[index].kind != PARCC_OPTIMIZER);
+    if (!wanted && all) list_add(&list, "unknown", entry->string, "");
+    else if (!(wanted ? parse_entry(file, entry, index, &list, fault) : parse_passed_over(file, entry, fault)))
+      return false;
   }
   list_missing(file, all, &list);
   return list_is_empty(&list, file->path, fault);
@@ -169,9 +213,10 @@ static int compare_ranges(const void *a, const void *b) {
 
 // The tensors must fill the data: no holes, no overlaps.
 static bool check_ranges(const TensorFile *file, Fault *fault) {
-  Range *sorted = malloc(((size_t)run.n_stored + 1) * sizeof *sorted);
+  Range *sorted = malloc(((size_t)run.n_stored + (size_t)file->passed.n + 1) * sizeof *sorted);
   if (sorted == NULL) return fault_set(fault, FAIL_RUN, "out of memory");
   int n = 0;
+  for (int i = 0; i < file->passed.n; i++) sorted[n++] = file->others[i];
   for (int i = 0; i < run.n_stored; i++)
     if (file->ranges[i].begin >= 0) sorted[n++] = file->ranges[i];
   qsort(sorted, (size_t)n, sizeof *sorted, compare_ranges);
@@ -203,6 +248,10 @@ static bool read_header(TensorFile *file, bool all, Fault *fault) {
   unsigned char size_bytes[8];
   uint64_t length = 0;
   if (fstat(file->fd, &info) != 0) return fault_set(fault, FAIL_RUN, "cannot read %s: %s", file->path, strerror(errno));
+  if (S_ISDIR(info.st_mode))
+    return fault_set(fault, FAIL_RUN,
+                     "%s is a directory: --init takes a file of tensors; --load DIR goes on from checkpoints",
+                     file->path);
   if (!S_ISREG(info.st_mode)) return fault_set(fault, FAIL_RUN, "cannot read %s: not a plain file", file->path);
   if (!read_at(file, size_bytes, sizeof size_bytes, 0, fault)) return false;
   for (int i = 0; i < 8; i++) length |= (uint64_t)size_bytes[i] << 8 * i;
@@ -231,5 +280,6 @@ bool tensor_file_open(TensorFile *file, const char *path, bool all, Fault *fault
 void tensor_file_close(TensorFile *file) {
   if (file->fd >= 0) close(file->fd);
   free(file->ranges);
+  free(file->others);
   *file = (TensorFile){.fd = -1};
 }

@@ -1,4 +1,5 @@
 // Reading a safetensors file into the stored tensors: rank 0 reads one piece after the other and hands it to all ranks.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "run.h"
@@ -25,6 +26,12 @@ static void load_tensor(const TensorFile *file, int index, char *bytes, char *pa
   }
 }
 
+static void tell(const TensorFile *file, const PassedOver *passed, const char *what) {
+  if (passed->n > 0 && !run.options.quiet)
+    fprintf(stderr, "%s: %s: %s: %d tensor%s, %s\n", run.model->name, file->path, what, passed->n,
+            passed->n == 1 ? "" : "s", passed->names);
+}
+
 void tensors_load(const char *path, bool all) {
   TensorFile file = {.fd = -1};
   Fault fault = {0};
@@ -33,6 +40,8 @@ void tensors_load(const char *path, bool all) {
   else file.ranges = malloc(((size_t)run.n_stored + 1) * sizeof *file.ranges);
   if (bytes == NULL || part == NULL || file.ranges == NULL) fail_alone(FAIL_RUN, "out of memory");
   fail_share(&fault);
+  tell(&file, &file.passed, "not taken");
+  tell(&file, &file.absent, "not in it, and so as at the beginning");
   world_broadcast(file.ranges, (size_t)run.n_stored * sizeof *file.ranges, 0);
   CHECK_CUDA(cudaDeviceSynchronize()); // what the program filled its tensors with is not to come after
   for (int i = 0; i < run.n_stored; i++)

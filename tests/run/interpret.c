@@ -78,7 +78,9 @@ static void make_stored(void) {
                          .type = PARCC_DOUBLE,
                          .rank = tensor->rank,
                          .data = train->data[t],
-                         .kind = tensor->role == ROLE_PARAM ? PARCC_PARAM : PARCC_STATE};
+                         .kind = tensor->role == ROLE_PARAM ? PARCC_PARAM
+                                 : tensor->of >= 0          ? PARCC_OPTIMIZER
+                                                            : PARCC_STATE};
     for (int d = 0; d < tensor->rank; d++) {
       entry.extent[d] = (long)tensor->extent[d];
       entry.own[d] = (Interval){0, entry.extent[d]};

@@ -1164,6 +1164,7 @@ static const ParccModel model = {
     .steps = 0,
     .epochs = 5,
     .learning_rate = learning_rate,
+    .whole_batches = NULL, // the last batch of an evaluation may be smaller
 };
 
 static void place_tensors(void) {
@@ -1363,43 +1364,43 @@ static void list_stored(void) {
     stored[9] = tensor;
   }
   {
-    const ParccTensor tensor = {"conv1.w.velocity", PARCC_FLOAT, 4, {6, 1, 5, 5}, {{0, 6}, {0, 1}, {0, 5}, {0, 5}}, t.conv1_w_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"conv1.w.velocity", PARCC_FLOAT, 4, {6, 1, 5, 5}, {{0, 6}, {0, 1}, {0, 5}, {0, 5}}, t.conv1_w_velocity, PARCC_OPTIMIZER};
     stored[10] = tensor;
   }
   {
-    const ParccTensor tensor = {"conv1.b.velocity", PARCC_FLOAT, 1, {6}, {{0, 6}}, t.conv1_b_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"conv1.b.velocity", PARCC_FLOAT, 1, {6}, {{0, 6}}, t.conv1_b_velocity, PARCC_OPTIMIZER};
     stored[11] = tensor;
   }
   {
-    const ParccTensor tensor = {"conv2.w.velocity", PARCC_FLOAT, 4, {16, 6, 5, 5}, {{0, 16}, {0, 6}, {0, 5}, {0, 5}}, t.conv2_w_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"conv2.w.velocity", PARCC_FLOAT, 4, {16, 6, 5, 5}, {{0, 16}, {0, 6}, {0, 5}, {0, 5}}, t.conv2_w_velocity, PARCC_OPTIMIZER};
     stored[12] = tensor;
   }
   {
-    const ParccTensor tensor = {"conv2.b.velocity", PARCC_FLOAT, 1, {16}, {{0, 16}}, t.conv2_b_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"conv2.b.velocity", PARCC_FLOAT, 1, {16}, {{0, 16}}, t.conv2_b_velocity, PARCC_OPTIMIZER};
     stored[13] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense1.w.velocity", PARCC_FLOAT, 2, {120, 400}, {{0, 120}, {0, 400}}, t.dense1_w_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense1.w.velocity", PARCC_FLOAT, 2, {120, 400}, {{0, 120}, {0, 400}}, t.dense1_w_velocity, PARCC_OPTIMIZER};
     stored[14] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense1.b.velocity", PARCC_FLOAT, 1, {120}, {{0, 120}}, t.dense1_b_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense1.b.velocity", PARCC_FLOAT, 1, {120}, {{0, 120}}, t.dense1_b_velocity, PARCC_OPTIMIZER};
     stored[15] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense2.w.velocity", PARCC_FLOAT, 2, {84, 120}, {{0, 84}, {0, 120}}, t.dense2_w_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense2.w.velocity", PARCC_FLOAT, 2, {84, 120}, {{0, 84}, {0, 120}}, t.dense2_w_velocity, PARCC_OPTIMIZER};
     stored[16] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense2.b.velocity", PARCC_FLOAT, 1, {84}, {{0, 84}}, t.dense2_b_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense2.b.velocity", PARCC_FLOAT, 1, {84}, {{0, 84}}, t.dense2_b_velocity, PARCC_OPTIMIZER};
     stored[17] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense3.w.velocity", PARCC_FLOAT, 2, {10, 84}, {{0, 10}, {0, 84}}, t.dense3_w_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense3.w.velocity", PARCC_FLOAT, 2, {10, 84}, {{0, 10}, {0, 84}}, t.dense3_w_velocity, PARCC_OPTIMIZER};
     stored[18] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense3.b.velocity", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense3.b.velocity", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b_velocity, PARCC_OPTIMIZER};
     stored[19] = tensor;
   }
   parcc_stored(stored, 20);

@@ -724,6 +724,7 @@ static const ParccModel model = {
     .steps = 0,
     .epochs = 5,
     .learning_rate = learning_rate,
+    .whole_batches = NULL, // the last batch of an evaluation may be smaller
 };
 
 static void place_tensors(void) {
@@ -853,27 +854,27 @@ static void list_stored(void) {
     stored[5] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense1.w.velocity", PARCC_FLOAT, 2, {512, 784}, {{0, 512}, {0, 784}}, t.dense1_w_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense1.w.velocity", PARCC_FLOAT, 2, {512, 784}, {{0, 512}, {0, 784}}, t.dense1_w_velocity, PARCC_OPTIMIZER};
     stored[6] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense1.b.velocity", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense1_b_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense1.b.velocity", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense1_b_velocity, PARCC_OPTIMIZER};
     stored[7] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense2.w.velocity", PARCC_FLOAT, 2, {512, 512}, {{0, 512}, {0, 512}}, t.dense2_w_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense2.w.velocity", PARCC_FLOAT, 2, {512, 512}, {{0, 512}, {0, 512}}, t.dense2_w_velocity, PARCC_OPTIMIZER};
     stored[8] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense2.b.velocity", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense2_b_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense2.b.velocity", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense2_b_velocity, PARCC_OPTIMIZER};
     stored[9] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense3.w.velocity", PARCC_FLOAT, 2, {10, 512}, {{0, 10}, {0, 512}}, t.dense3_w_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense3.w.velocity", PARCC_FLOAT, 2, {10, 512}, {{0, 10}, {0, 512}}, t.dense3_w_velocity, PARCC_OPTIMIZER};
     stored[10] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense3.b.velocity", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b_velocity, PARCC_STATE};
+    const ParccTensor tensor = {"dense3.b.velocity", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b_velocity, PARCC_OPTIMIZER};
     stored[11] = tensor;
   }
   parcc_stored(stored, 12);

@@ -1009,6 +1009,7 @@ static const ParccModel model = {
     .steps = 10,
     .epochs = 0,
     .learning_rate = learning_rate,
+    .whole_batches = NULL, // the last batch of an evaluation may be smaller
 };
 
 static void place_tensors(void) {
@@ -1188,67 +1189,67 @@ static void list_stored(void) {
     stored[9] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense1.w.moment1", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense1_w_moment1, PARCC_STATE};
+    const ParccTensor tensor = {"dense1.w.moment1", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense1_w_moment1, PARCC_OPTIMIZER};
     stored[10] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense1.w.moment2", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense1_w_moment2, PARCC_STATE};
+    const ParccTensor tensor = {"dense1.w.moment2", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense1_w_moment2, PARCC_OPTIMIZER};
     stored[11] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense1.b.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense1_b_moment1, PARCC_STATE};
+    const ParccTensor tensor = {"dense1.b.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense1_b_moment1, PARCC_OPTIMIZER};
     stored[12] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense1.b.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense1_b_moment2, PARCC_STATE};
+    const ParccTensor tensor = {"dense1.b.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense1_b_moment2, PARCC_OPTIMIZER};
     stored[13] = tensor;
   }
   {
-    const ParccTensor tensor = {"batchnorm1.gamma.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_gamma_moment1, PARCC_STATE};
+    const ParccTensor tensor = {"batchnorm1.gamma.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_gamma_moment1, PARCC_OPTIMIZER};
     stored[14] = tensor;
   }
   {
-    const ParccTensor tensor = {"batchnorm1.gamma.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_gamma_moment2, PARCC_STATE};
+    const ParccTensor tensor = {"batchnorm1.gamma.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_gamma_moment2, PARCC_OPTIMIZER};
     stored[15] = tensor;
   }
   {
-    const ParccTensor tensor = {"batchnorm1.beta.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_beta_moment1, PARCC_STATE};
+    const ParccTensor tensor = {"batchnorm1.beta.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_beta_moment1, PARCC_OPTIMIZER};
     stored[16] = tensor;
   }
   {
-    const ParccTensor tensor = {"batchnorm1.beta.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_beta_moment2, PARCC_STATE};
+    const ParccTensor tensor = {"batchnorm1.beta.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_beta_moment2, PARCC_OPTIMIZER};
     stored[17] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense2.w.moment1", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense2_w_moment1, PARCC_STATE};
+    const ParccTensor tensor = {"dense2.w.moment1", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense2_w_moment1, PARCC_OPTIMIZER};
     stored[18] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense2.w.moment2", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense2_w_moment2, PARCC_STATE};
+    const ParccTensor tensor = {"dense2.w.moment2", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense2_w_moment2, PARCC_OPTIMIZER};
     stored[19] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense2.b.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense2_b_moment1, PARCC_STATE};
+    const ParccTensor tensor = {"dense2.b.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense2_b_moment1, PARCC_OPTIMIZER};
     stored[20] = tensor;
   }
   {
-    const ParccTensor tensor = {"dense2.b.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense2_b_moment2, PARCC_STATE};
+    const ParccTensor tensor = {"dense2.b.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense2_b_moment2, PARCC_OPTIMIZER};
     stored[21] = tensor;
   }
   {
-    const ParccTensor tensor = {"layernorm1.gamma.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_gamma_moment1, PARCC_STATE};
+    const ParccTensor tensor = {"layernorm1.gamma.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_gamma_moment1, PARCC_OPTIMIZER};
     stored[22] = tensor;
   }
   {
-    const ParccTensor tensor = {"layernorm1.gamma.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_gamma_moment2, PARCC_STATE};
+    const ParccTensor tensor = {"layernorm1.gamma.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_gamma_moment2, PARCC_OPTIMIZER};
     stored[23] = tensor;
   }
   {
-    const ParccTensor tensor = {"layernorm1.beta.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_beta_moment1, PARCC_STATE};
+    const ParccTensor tensor = {"layernorm1.beta.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_beta_moment1, PARCC_OPTIMIZER};
     stored[24] = tensor;
   }
   {
-    const ParccTensor tensor = {"layernorm1.beta.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_beta_moment2, PARCC_STATE};
+    const ParccTensor tensor = {"layernorm1.beta.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_beta_moment2, PARCC_OPTIMIZER};
     stored[25] = tensor;
   }
   parcc_stored(stored, 26);

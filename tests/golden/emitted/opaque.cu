@@ -1276,7 +1276,7 @@ static const ParccModel model = {
     .steps = 100,
     .epochs = 0,
     .learning_rate = learning_rate,
-    .whole_batches = "distances (opaque.dnn:16)", // needs all samples of a batch
+    .whole_batches = "distances (opaque.dnn:16)", // puts samples of a batch together
 };
 
 static void place_tensors(void) {

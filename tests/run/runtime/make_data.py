@@ -121,6 +121,7 @@ def checkpoints(path, root):
     put("shape", header.replace(b"[5,3,7]", b"[5,7,3]"), data)
     put("rank", header.replace(b"[5,3,7]", b"[105]  "), data)
     put("unknown", header.replace(b'"s":', b'"z":'), data)
+    put("past", header.replace(b'"s":', b'"z":').replace(b"[436,440]", b"[436,444]"), data)
     put("no_parameter", header.replace(b'"a":', b'"__metadata__":', 1), data)
     put("negative", header.replace(b"[0,420]", b"[-1,419]"), data)
     put("fraction", header.replace(b"[0,420]", b"[0.5,420.5]"), data)

@@ -214,7 +214,8 @@ static const ParccModel model = {.name = "mlp",
                                  .n_scalars = 2,
                                  .steps = 0,
                                  .epochs = 1,
-                                 .learning_rate = learning_rate};
+                                 .learning_rate = learning_rate,
+                                 .whole_batches = NULL};
 
 static real *place(char *arena, long *at, long count) {
   real *tensor = (real *)(arena + *at);
@@ -264,7 +265,7 @@ int main(int argc, char **argv) {
       {"dense1.b", REAL, 1, {HIDDEN}, {{0, HIDDEN}}, t.b1, PARCC_PARAM},
       {"dense2.w", REAL, 2, {CLASSES, HIDDEN}, {{0, CLASSES}, {0, HIDDEN}}, t.w2, PARCC_PARAM},
       {"dense2.b", REAL, 1, {CLASSES}, {{0, CLASSES}}, t.b2, PARCC_PARAM},
-      {"dense1.w.momentum", REAL, 2, {HIDDEN, PIXELS}, {{0, HIDDEN}, {0, PIXELS}}, t.w1_momentum, PARCC_STATE},
+      {"dense1.w.momentum", REAL, 2, {HIDDEN, PIXELS}, {{0, HIDDEN}, {0, PIXELS}}, t.w1_momentum, PARCC_OPTIMIZER},
   };
   parcc_stored(stored, 5);
   init();

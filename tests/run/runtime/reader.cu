@@ -33,7 +33,8 @@ static const ParccModel model = {.name = "reader",
                                  .n_scalars = 2,
                                  .steps = 0,
                                  .epochs = 1,
-                                 .learning_rate = test_rate};
+                                 .learning_rate = test_rate,
+                                 .whole_batches = NULL};
 
 static Interval n, a, c;
 static double *x, *sums;

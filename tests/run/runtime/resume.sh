@@ -10,14 +10,17 @@ right "with checkpoints" on 3 ./mlp --quiet --data synthetic --steps 90 --save-e
 [ "$(ls ck | tr '\n' ' ')" = "step-000000080 step-000000090 " ] && pass || fail "the last two are kept: $(ls ck)"
 rm -r ck/step-000000090
 right "goes on" on 3 ./mlp --data synthetic --load ck --eval --log rest.log --save rest.st
-grep -q "mlp: going on behind step 80, from ck/step-000000080" out && pass || fail "it says from where"
+grep -q "mlp: going on after step 80, from ck/step-000000080" out && pass || fail "it says from where"
 same "as if it had never ended" whole.st rest.st
 right "the log, too" sh -c "tail -n 11 whole.log >a && python3 '$here/compare_logs.py' 0 a rest.log"
 right "the log is continued" sh -c "on 3 ./mlp --quiet --data synthetic --load ck --log rest.log && [ \$(wc -l <rest.log) = 21 ]"
 right "goes on in the same directory" on 3 ./mlp --quiet --data synthetic --load ck --save ck --save-every 5
 [ "$(ls ck | tr '\n' ' ')" = "step-000000085 step-000000090 " ] && pass || fail "there, too, two are kept: $(ls ck)"
 right "to a later end" on 3 ./mlp --quiet --data synthetic --load ck --save ck --steps 92
-right "a run that is over" sh -c "on 3 ./mlp --data synthetic --load ck --save ck | grep -q 'mlp: 0 steps'"
+right "a run that is over" sh -c "on 3 ./mlp --quiet --data synthetic --load ck --save ck | grep -q 'mlp: 0 steps'"
+right "and says so" sh -c "on 3 ./mlp --quiet --data synthetic --load ck --save ck 2>&1 |
+  grep -q 'mlp: no step is left: ck/step-000000092 is at step 92, where the run ends; --steps N goes on'"
+right "unless it is evaluated" sh -c "! on 3 ./mlp --data synthetic --load ck --eval 2>&1 | grep -q 'no step'"
 
 section "what is passed over and refused"
 cp -r ck damaged
@@ -31,9 +34,9 @@ mkdir none
 wrong 1 "none: there is no checkpoint in it" "an empty directory" on 3 ./mlp --data synthetic --load none
 wrong 1 "cannot read nowhere: No such file" "no directory" on 3 ./mlp --data synthetic --load nowhere
 wrong 1 "--init FILE takes a file" "a file for a directory" on 3 ./mlp --data synthetic --load whole.st
-wrong 1 "not a plain file" "a directory for a file" on 3 ./mlp --data synthetic --init ck
+wrong 1 "ck is a directory: --init takes a file of tensors; --load DIR goes on" "a directory for a file" on 3 ./mlp --data synthetic --init ck
 wrong 2 "--seed 7: the run that" "another seed" on 3 ./mlp --data synthetic --load ck --seed 7
-wrong 2 "is behind step 92 already" "an end before the beginning" on 3 ./mlp --data synthetic --load ck --steps 50
+wrong 2 "ck/step-000000092 is at step 92 already, but the run is to end at step 50" "an end before the beginning" on 3 ./mlp --data synthetic --load ck --steps 50
 wrong 2 "--save ck: it holds checkpoints of another run, up to step 92" "a directory in use" on 3 ./mlp --data synthetic --save ck
 wrong 2 "not both" "--load and --init" on 3 ./mlp --data synthetic --load ck --init whole.st
 wrong 2 "--save-every wants --save DIR" "--save-every without a directory" on 3 ./mlp --data synthetic --save-every 3 --save x.st

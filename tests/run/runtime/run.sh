@@ -181,7 +181,7 @@ spoilt array "not a JSON object"
 spoilt dtype "type: b is of type F32, the program wants F64"
 spoilt shape "shape: a has [5, 7, 3], the program wants [5, 3, 7]"
 spoilt rank "shape: a has [105], the program wants [5, 3, 7]"
-spoilt unknown "unknown: z"
+spoilt past "truncated: z ends at byte"
 spoilt no_parameter "missing: a, F32 [5, 3, 7]"
 spoilt negative "offsets of a"
 spoilt fraction "offsets of a"
@@ -193,7 +193,12 @@ spoilt garbage "not a JSON object"
 spoilt empty truncated
 spoilt seven truncated
 wrong 1 "No such file" "a missing checkpoint" on 2 ./stored2 --init nowhere.safetensors
+right "what the program does not know is told" on 2 ./stored2 --seed 9 --init bad/unknown.safetensors --save more.st
+grep -qF "stored: bad/unknown.safetensors: not taken: 1 tensor, z" out && pass || fail "not told"
+right "and the rest is taken" cmp -n 692 1.safetensors more.st
 right "parameters alone" on 2 ./stored2 --quiet --seed 9 --init bad/good_parameters.safetensors --save mixed.st
+right "which is told" sh -c "on 2 ./stored2 --init bad/good_parameters.safetensors 2>&1 |
+  grep -qF 'not in it, and so as at the beginning: 2 tensors, b, s'"
 right "the states keep their values" sh -c 'tail -c 20 mixed.st >a && tail -c 20 9.safetensors >b && cmp a b'
 right "the parameters are those loaded" sh -c 'tail -c 440 mixed.st | head -c 420 >a && tail -c 440 1.safetensors | head -c 420 >b && cmp a b'
 

@@ -60,7 +60,8 @@ static const ParccModel model = {.name = "stored",
                                  .n_scalars = 1,
                                  .steps = 4,
                                  .epochs = 0,
-                                 .learning_rate = rate_of};
+                                 .learning_rate = rate_of,
+                                 .whole_batches = NULL};
 
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);

@@ -34,7 +34,8 @@ static const ParccModel test_model = {.name = "test",
                                       .n_scalars = 1,
                                       .steps = 4,
                                       .epochs = 0,
-                                      .learning_rate = test_rate};
+                                      .learning_rate = test_rate,
+                                      .whole_batches = NULL};
 
 #define FINISH()                                                                                                       \
   do {                                                                                                                 \
