@@ -8,6 +8,7 @@
 
 #include "../codegen/codegen.h"
 #include "../passes/pipeline.h"
+#include "../passes/plan_show.h"
 #include "../passes/plan_write.h"
 #include "../passes/stats.h"
 #include "ast_print.h"
@@ -113,24 +114,30 @@ static bool write_text(Driver *d, const char *path, const char *text) {
   return str_eq(path, "-") ? output_stdout(text) : output_file(d->arena, path, text);
 }
 
-static int write_program(Driver *d, const Compilation *c, const char *plan) {
+// What is wanted of the plan, as text; NULL: nothing.
+typedef struct PlanTexts { const char *written, *shown; } PlanTexts;
+
+static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
+  Text text = {.arena = d->arena};
+  if (d->options.plan_out != NULL) {
+    const Plan plan = plan_write(c);
+    plan_print(&plan, &text);
+  }
+  return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL};
+}
+
+static int write_program(Driver *d, const Compilation *c, const PlanTexts *plan) {
   const Options *o = &d->options;
-  if (plan != NULL && !write_text(d, o->plan_out, plan)) return EXIT_INPUT;
+  if (plan->written != NULL && !write_text(d, o->plan_out, plan->written)) return EXIT_INPUT;
+  if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
-  if ((o->stats || plan != NULL) && o->out == NULL) return EXIT_RIGHT;
+  if ((o->stats || o->show_plan || o->plan_out != NULL) && o->out == NULL) return EXIT_RIGHT;
   const char *text = codegen_print(c->program);
   const char *out = o->out != NULL ? o->out : default_out(d->arena, o->model);
   if (!write_text(d, out, text)) return EXIT_INPUT;
   if (o->verbose) fprintf(stderr, "parcc: %8.2f ms  emit\n", now_ms() - d->started);
   if (o->out == NULL && !o->quiet) fprintf(stderr, "parcc: wrote %s\n", out);
   return EXIT_RIGHT;
-}
-
-static const char *plan_text(Arena *arena, const Compilation *c) {
-  Text text = {.arena = arena};
-  const Plan plan = plan_write(c);
-  plan_print(&plan, &text);
-  return text_str(&text);
 }
 
 static int compile(Driver *d) {
@@ -153,21 +160,44 @@ static int compile(Driver *d) {
   Compilation c = {.arena = d->arena, .mesh = o->mesh, .plan_source = o->plan, .problems = {.arena = d->arena}};
   c.model = elaborate(d, file);
   if (c.model == NULL || (o->plan_in != NULL && !read_plan(d, &c))) return EXIT_INPUT;
-  const char *plan = NULL; // as text
+  PlanTexts plan = {NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
     if (report(&c.problems)) return EXIT_INPUT;
-    if (o->plan_out != NULL && stage == FIRST_PASS + pipeline_find("plan")) plan = plan_text(d->arena, &c);
+    if (stage == FIRST_PASS + pipeline_find("plan")) plan = plan_texts(d, &c);
     if (!end_stage(d, stage, NULL, &c, &code)) return code;
   }
-  return write_program(d, &c, plan);
+  return write_program(d, &c, &plan);
+}
+
+// parcc plan diff A B. Ends like diff: 0 the same, 1 they differ, 2 one of them cannot be read.
+static int diff_plans(Arena *arena, const char *const *path) {
+  Plan plan[2];
+  Problems problems = {.arena = arena};
+  for (int i = 0; i < 2; i++) {
+    size_t len;
+    const char *text = input_file(arena, path[i], &len);
+    if (text == NULL) return EXIT_MISUSE;
+    diag_add_source(path[i], text, len);
+    plan[i] = plan_read(path[i], text, len, &problems);
+  }
+  if (report(&problems)) return EXIT_MISUSE;
+  Text text = {.arena = arena};
+  const bool same = plan_diff(&plan[0], &plan[1], &text);
+  if (!output_stdout(text_str(&text))) return EXIT_MISUSE;
+  return same ? 0 : 1;
 }
 
 int main(int argc, char **argv) {
   Driver d = {.arena = arena_new()};
   d.stages = list_stages(d.arena, &d.n_stages);
-  int code = options_parse(d.arena, argc, argv, d.stages, d.n_stages, &d.options);
-  if (code < 0) code = compile(&d);
+  int code;
+  if (argc == 5 && str_eq(argv[1], "plan") && str_eq(argv[2], "diff")) {
+    code = diff_plans(d.arena, (const char *const *)argv + 3);
+  } else {
+    code = options_parse(d.arena, argc, argv, d.stages, d.n_stages, &d.options);
+    if (code < 0) code = compile(&d);
+  }
   if (code == EXIT_RIGHT && !output_stdout("")) code = EXIT_INPUT;
   diag_reset();
   arena_free(d.arena);

@@ -155,6 +155,12 @@ static int apply_stop_after(Parser *p, const char *value) {
   return check_stage(p, "--stop-after", value);
 }
 
+static int apply_show_plan(Parser *p, const char *value) {
+  (void)value;
+  p->options->show_plan = true;
+  return -1;
+}
+
 static int apply_stats(Parser *p, const char *value) {
   (void)value;
   p->options->stats = true;
@@ -196,6 +202,7 @@ static const OptionSpec table[] = {
     {0, "plan", "PLAN", apply_plan, "how the work is divided: data (the batch over all axes) or random:SEED"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
     {0, "plan-out", "FILE", apply_plan_out, "write the plan to FILE; a program is written only with -o"},
+    {0, "show-plan", NULL, apply_show_plan, "print the plan as a table; a program is written only with -o"},
     {0, "stats", NULL, apply_stats, "print parameters, operations and memory; a program is written only with -o"},
     {0, "json", NULL, apply_json, "with --stats: print them as JSON"},
     {0, "dump-after", "PASS", apply_dump_after, "print the model as it is after the pass (may be repeated)"},
@@ -210,9 +217,11 @@ enum { TABLE_LEN = sizeof table / sizeof table[0] };
 
 static int apply_help(Parser *p, const char *value) {
   (void)value;
-  puts("usage: parcc MODEL.dnn [-o OUT.cu] [options]\n\n"
+  puts("usage: parcc MODEL.dnn [-o OUT.cu] [options]\n"
+       "       parcc plan diff A.plan B.plan\n\n"
        "Compiles the description of a neural network to a CUDA/cuBLAS/NCCL C program that\n"
-       "trains it on several devices. MODEL.dnn may be '-': standard input.\n\noptions:");
+       "trains it on several devices. MODEL.dnn may be '-': standard input. 'plan diff' lists what\n"
+       "differs between two plans; exit code 0: nothing, 1: something, 2: a file is at fault.\n\noptions:");
   for (int i = 0; i < TABLE_LEN; i++) {
     const OptionSpec *spec = &table[i];
     Text left = {.arena = p->arena};
@@ -282,13 +291,14 @@ static int take_model(Parser *p, const char *path) {
 }
 
 static int check_plan(const Options *o) {
+  if (o->show_plan && o->stop_after != NULL) return misuse("--show-plan needs all passes, --stop-after leaves some out");
   if (o->plan_given && o->plan_in != NULL) return misuse("--plan and --plan-in are two plans");
   if (o->plan_in != NULL && str_eq(o->plan_in, "-") && str_eq(o->model, "-"))
     return misuse("--plan-in -: standard input is the model already");
   if (o->plan_out == NULL) return -1;
   if (o->stop_after != NULL) return misuse("--plan-out needs all passes, --stop-after leaves some out");
   if (str_eq(o->plan_out, "-")) {
-    if (o->stats || o->dump_after.len > 0 || (o->out != NULL && str_eq(o->out, "-")))
+    if (o->stats || o->show_plan || o->dump_after.len > 0 || (o->out != NULL && str_eq(o->out, "-")))
       return misuse("--plan-out -: standard output is taken by another option");
   } else if (str_eq(o->plan_out, o->model) || (o->out != NULL && str_eq(o->plan_out, o->out))) {
     return misuse("--plan-out %s: the plan would overwrite the %s", o->plan_out,
@@ -304,8 +314,9 @@ static int check_together(const Options *options) {
     return misuse("--stats needs all passes, --stop-after leaves some out");
   if (options->stop_after != NULL && options->out != NULL)
     return misuse("-o asks for a program, --stop-after ends before there is one");
-  if (options->out != NULL && str_eq(options->out, "-") && (options->stats || options->dump_after.len > 0))
-    return misuse("-o -: standard output is taken by %s", options->stats ? "--stats" : "--dump-after");
+  const char *printed = options->stats ? "--stats" : options->show_plan ? "--show-plan" : options->dump_after.len > 0 ? "--dump-after" : NULL;
+  if (options->out != NULL && str_eq(options->out, "-") && printed != NULL)
+    return misuse("-o -: standard output is taken by %s", printed);
   if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
     return misuse("-o %s: the program would overwrite the model", options->out);
   return check_plan(options);

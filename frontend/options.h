@@ -28,7 +28,7 @@ typedef struct Options {
   Strings dump_after;     // names of stages
   const char *dump_dir;   // or NULL
   const char *stop_after; // or NULL
-  bool stats, json, quiet, verbose;
+  bool show_plan, stats, json, quiet, verbose;
 } Options;
 
 // A stage of the compilation that can be dumped and stopped after.

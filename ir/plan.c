@@ -82,11 +82,8 @@ void plan_print_choices(const Choice *axis, const Mesh *mesh, Text *out) {
   text_printf(out, "%s", text.len > 0 ? text_str(&text) + 1 : "follow");
 }
 
-// The line without its choices: "eval op relu.2".
-static const char *subject_text(Arena *arena, const PlanLine *line) {
-  PlanSubject subject = line->subject;
-  if (subject == PLAN_OP && !plan_is_word(line->name)) subject = PLAN_NAME;
-  const char *word = plan_subject_word(subject);
+const char *plan_line_subject(Arena *arena, const PlanLine *line) {
+  const char *word = plan_subject_word(line->subject);
   return arena_printf(arena, "%s%s%s%s%s", line->graph != NULL ? line->graph : "", line->graph != NULL ? " " : "", word,
                       word[0] != '\0' ? " " : "", line->name);
 }
@@ -94,7 +91,7 @@ static const char *subject_text(Arena *arena, const PlanLine *line) {
 static int width_of_names(const Plan *plan, Arena *arena) {
   size_t width = 0;
   for (int i = 0; i < plan->lines.len; i++) {
-    const size_t len = strlen(subject_text(arena, &plan->lines.at[i]));
+    const size_t len = strlen(plan_line_subject(arena, &plan->lines.at[i]));
     if (len > width && len <= WIDEST_NAME) width = len;
   }
   return (int)width;
@@ -106,7 +103,7 @@ void plan_print(const Plan *plan, Text *out) {
   for (int i = 0; i < plan->lines.len; i++) {
     const PlanLine *line = &plan->lines.at[i];
     if (i == 0 || line->subject != plan->lines.at[i - 1].subject) text_printf(out, "\n");
-    text_printf(out, "%-*s  ", width, subject_text(out->arena, line));
+    text_printf(out, "%-*s  ", width, plan_line_subject(out->arena, line));
     plan_print_choices(line->axis, &plan->mesh, out);
     text_printf(out, "\n");
   }

@@ -95,6 +95,8 @@ const char *plan_subject_word(PlanSubject subject); // "layer"; "" for PLAN_NAME
 // True if the name begins a line only behind the word for what it is: it is one of these words itself.
 bool plan_is_word(const char *name);
 
+// A line without its choices: "eval op relu.2".
+const char *plan_line_subject(Arena *arena, const PlanLine *line);
 // The choices of a line as text: "n/data,tensor", "pin gpu=1", "follow".
 void plan_print_choices(const Choice *axis, const Mesh *mesh, Text *out);
 // The whole plan; reading the text gives the same plan.
@@ -102,5 +104,8 @@ void plan_print(const Plan *plan, Text *out);
 // Reads a text of any bytes. `name` is what places are called by; the text must live as long as the plan. What was
 // understood is returned; mistakes are added to `problems`, whose arena holds the plan. Nothing is held against a model.
 Plan plan_read(const char *name, const char *text, size_t len, Problems *problems);
+// What differs between two plans, by what the lines say: "- relu  n/data" is in the first, "+ relu  co/data" in the second.
+// True if nothing does.
+bool plan_diff(const Plan *a, const Plan *b, Text *out);
 
 #endif

@@ -184,12 +184,19 @@ static const char *choice_text(Arena *arena, const Choice *choice, const char *a
   return arena_printf(arena, "splits '%.*s' over '%s'", SHOWN, choice->dim, axis);
 }
 
-static bool choose(Reader *r, PlanLine *line, int axis, Choice choice) {
+static bool choose(Reader *r, PlanLine *line, int axis, Loc loc, Choice choice) {
   const Choice *before = &line->axis[axis];
   if (before->kind != CHOICE_FOLLOW) {
-    problem_add(r->problems, choice.loc, "the axis '%s' is used twice: this %s, what stands before %s",
+    problem_add(r->problems, loc, "the axis '%s' is used twice: this %s, what stands before %s",
                 r->plan.mesh.axis[axis].name, choice_text(r->arena, &choice, r->plan.mesh.axis[axis].name),
                 choice_text(r->arena, before, r->plan.mesh.axis[axis].name));
+    return false;
+  }
+  for (int a = 0; a < r->plan.mesh.n_axes && choice.kind == CHOICE_SPLIT; a++) {
+    const Choice *other = &line->axis[a];
+    if (other->kind != CHOICE_SPLIT || !str_eq(other->dim, choice.dim) || other->unit == choice.unit) continue;
+    problem_add(r->problems, choice.loc, "'%.*s' is split in units of %lld here, but of %lld before", SHOWN, choice.dim,
+                (long long)choice.unit, (long long)other->unit);
     return false;
   }
   line->axis[axis] = choice;
@@ -199,14 +206,15 @@ static bool choose(Reader *r, PlanLine *line, int axis, Choice choice) {
 static bool read_axes(Reader *r, PlanLine *line, Choice choice) {
   for (;; next(r)) {
     int axis;
-    if (!read_axis(r, &axis, &choice.loc) || !choose(r, line, axis, choice)) return false;
+    Loc loc;
+    if (!read_axis(r, &axis, &loc) || !choose(r, line, axis, loc, choice)) return false;
     if (!is_sign(r, ',')) return true;
   }
 }
 
 // What stands behind a dimension: n/data, h*64/data,tensor.
 static bool read_split(Reader *r, PlanLine *line, const Token *dim) {
-  Choice choice = {.kind = CHOICE_SPLIT, .dim = dim->text, .unit = 1};
+  Choice choice = {.kind = CHOICE_SPLIT, .dim = dim->text, .unit = 1, .loc = dim->loc};
   Token unit;
   if (strchr(dim->text, '.') != NULL) {
     problem_add(r->problems, dim->loc, "the name of a dimension has no '.'");
@@ -238,7 +246,7 @@ static bool read_pin(Reader *r, PlanLine *line) {
     }
     choice.pin = (int)pin.number;
     if (r->plan.mesh.axis[axis].size == 1) choice.kind = CHOICE_REPLICATE;
-    if (!choose(r, line, axis, choice)) return false;
+    if (!choose(r, line, axis, choice.loc, choice)) return false;
     if (!is_sign(r, ',')) return true;
   }
 }

@@ -12,8 +12,7 @@ typedef struct Checker {
   Arena *arena;
   Problems *problems;
   const Graph *graphs[3];
-  Words names; // all that a line can begin with; made when first needed
-  Names seen;  // lines by what they speak of
+  Names seen; // lines by what they speak of
 } Checker;
 
 // What a line speaks of.
@@ -25,27 +24,47 @@ typedef struct Target {
 
 // ---- who is meant --------------------------------------------------------------------------------------------------
 
-static void add_word(Checker *c, const char *name) {
-  if (names_get(&c->seen, arena_printf(c->arena, "? %s", name)) >= 0) return;
-  names_set(&c->seen, arena_printf(c->arena, "? %s", name), 0);
-  vec_push(c->arena, &c->names, name);
+// What the model calls by a name, or NULL.
+static const char *described(const Checker *c, const char *name) {
+  const int tensor = names_get(&c->p->model->train->tensor_names, name);
+  if (tensor >= 0) {
+    const Role role = graph_tensor(c->p->model->train, tensor)->role;
+    if (role == ROLE_INPUT) return "an input";
+    if (role == ROLE_PARAM || role == ROLE_STATE) return role == ROLE_PARAM ? "a parameter" : "a state";
+  }
+  for (int g = 0; g < 3; g++)
+    if (plan_find_op(c->graphs[g], name) != NULL)
+      return arena_printf(c->arena, "an operator of the graph '%s'", c->graphs[g]->name);
+  return names_get(&c->p->layers, name) >= 0 ? "a layer" : NULL;
 }
 
-static const char *did_you_mean(Checker *c, const char *name) {
-  for (int g = 0; g < 3 && c->names.len == 0; g++) {
-    for (int i = 0; i < c->graphs[g]->ops.len; i++)
-      add_word(c, graph_tensor(c->graphs[g], c->graphs[g]->ops.at[i].out)->name);
-    for (int l = 0; l < c->p->layer_list.len; l++) add_word(c, c->p->layer_list.at[l].name);
-    for (int t = 0; t < c->p->model->inputs.len; t++) add_word(c, c->p->model->inputs.at[t].name);
-  }
-  const char *nearest = suggest_nearest(name, c->names.at, c->names.len);
-  return nearest != NULL ? arena_printf(c->arena, "; did you mean '%s'?", nearest) : "";
+static bool can_begin(PlanSubject subject, const Tensor *t) {
+  if (subject == PLAN_INPUT) return t->role == ROLE_INPUT;
+  if (subject == PLAN_UPDATE) return t->role == ROLE_PARAM;
+  if (subject == PLAN_STORE) return plan_is_stored(t);
+  return subject != PLAN_LAYER && t->producer >= 0 && !plan_is_stored(t);
+}
+
+// The nearest of the names that a line of this kind could have.
+static const char *nearest_name(const Checker *c, PlanSubject subject, const char *name) {
+  Words names = {0};
+  for (int g = 0; g < 3; g++)
+    for (int t = 0; t < c->graphs[g]->tensors.len; t++) {
+      const Tensor *tensor = graph_tensor(c->graphs[g], t);
+      if (can_begin(subject, tensor)) vec_push(c->arena, &names, tensor->name);
+    }
+  for (int l = 0; l < c->p->layer_list.len && (subject == PLAN_NAME || subject == PLAN_LAYER); l++)
+    vec_push(c->arena, &names, c->p->layer_list.at[l].name);
+  return suggest_nearest(name, names.at, names.len);
 }
 
 static bool unknown(Checker *c, const PlanLine *line, const char *what) {
-  problem_add(c->problems, line->loc, "%s %s '%.*s'%s",
-              line->graph != NULL ? arena_printf(c->arena, "the graph '%s' has no", line->graph) : "the model has no",
-              what, SHOWN, line->name, did_you_mean(c, line->name));
+  const char *is = described(c, line->name), *end = "";
+  const char *nearest = is == NULL ? nearest_name(c, line->subject, line->name) : NULL;
+  if (is != NULL) end = arena_printf(c->arena, ": it is %s", is);
+  else if (nearest != NULL) end = arena_printf(c->arena, "; did you mean '%s'?", nearest);
+  const char *where = line->graph != NULL ? arena_printf(c->arena, "graph '%s'", line->graph) : "model";
+  problem_add(c->problems, line->loc, "the %s has no %s '%.*s'%s", where, what, SHOWN, line->name, end);
   return false;
 }
 
@@ -154,9 +173,9 @@ static void unknown_dim(Checker *c, const Target *target, const Choice *choice) 
       vec_push(c->arena, &dims, name);
     }
   const char *nearest = suggest_nearest(choice->dim, dims.at, dims.len);
-  problem_add(c->problems, choice->loc, "%s has no dimension '%.*s'%s; %s", target->text, SHOWN, choice->dim,
-              nearest != NULL ? arena_printf(c->arena, ", did you mean '%s'?", nearest) : "",
-              dims.len > 0 ? arena_printf(c->arena, "it has %s", text_str(&list)) : "it is a single number");
+  problem_add(c->problems, choice->loc, "%s has no dimension '%.*s'; %s%s", target->text, SHOWN, choice->dim,
+              dims.len > 0 ? arena_printf(c->arena, "it has %s", text_str(&list)) : "it is a single number",
+              nearest != NULL ? arena_printf(c->arena, "; did you mean '%s'?", nearest) : "");
 }
 
 static void check_choice(Checker *c, const Target *target, const Choice *choice) {

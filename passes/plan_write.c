@@ -81,7 +81,8 @@ static bool line_fits(const Writer *w, const Graph *graph, int id, int line) {
 static void write_op(Writer *w, const Graph *graph, int id) {
   const Op *op = &graph->ops.at[id];
   const Space space = plan_space_of_op(op);
-  PlanLine line = {.subject = PLAN_OP, .name = graph_tensor(graph, op->out)->name};
+  const char *name = graph_tensor(graph, op->out)->name;
+  PlanLine line = {.subject = plan_is_word(name) ? PLAN_OP : PLAN_NAME, .name = name};
   const int known = names_get(&w->bare, line.name), bare = known >= 0 ? w->bare_lines.at[known] : -1;
   if (bare >= 0 && line_fits(w, graph, id, bare)) return;
   const bool needed = choose(w, resolve_op, graph, id, &space, &op->sharding, line.axis) || bare >= 0;

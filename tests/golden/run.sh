@@ -5,6 +5,7 @@
 #   NAME.err     standard error of  parcc OPTS NAME.dnn -o TMP
 #   NAME.cu      what that writes to TMP
 #   NAME.stats   standard output of  parcc OPTS --stats NAME.dnn;  NAME.json: of --stats --json
+#   NAME.shown   standard output of  parcc OPTS --show-plan NAME.dnn;  NAME.written: of --plan-out -
 #   NAME.PASS    standard output of  parcc OPTS --dump-after=PASS --stop-after=PASS NAME.dnn
 # and NAME.opts holds OPTS, words separated by blanks. parcc runs in the folder of the model. It must end with code 0 and
 # silently unless NAME.err says otherwise; where NAME.err has an error, with code 1 (2 where it is about the command line),
@@ -112,6 +113,8 @@ check_model() {
     dnn | opts | err | cu) continue ;;
     stats) check_output "$expected" --stats ;;
     json) check_output "$expected" --stats --json ;;
+    shown) check_output "$expected" --show-plan ;;
+    written) check_output "$expected" --plan-out - ;;
     *.*) continue ;;
     *) check_output "$expected" "--dump-after=$stage" "--stop-after=$stage" ;;
     esac

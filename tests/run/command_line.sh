@@ -113,6 +113,45 @@ if [ -c /dev/full ]; then
 fi
 check "no temporary files are left" [ -z "$(find . -name '*.tmp')" ]
 
+expect 0 '' m.dnn --ranks 2 --plan-out data.plan
+check "--plan-out writes no program" [ -s data.plan -a ! -e m_par.cu ]
+expect 0 '^input x' m.dnn --mesh data=2 --plan-out -
+check "--plan-out - writes the same plan" cmp -s data.plan stdout
+expect 0 '^forward .*dense1.y .*batch=2$' m.dnn --plan-in data.plan --show-plan
+expect 0 '' m.dnn --plan-in data.plan -o 2.cu
+expect 0 '' m.dnn --plan-in data.plan --ranks 2 -o 2r.cu
+check "a plan brings its mesh" cmp -s 2.cu 2r.cu
+"$PARCC" m.dnn --plan-in - -o 2s.cu <data.plan
+check "a plan is read from standard input" [ "$(diff 2.cu 2s.cu | grep -c '^<')" -eq 1 ]
+expect 1 'this compilation for data=3' m.dnn --plan-in data.plan --ranks 3
+expect 1 'this compilation for gpu=2' m.dnn --plan-in data.plan --mesh gpu=2
+expect 1 "cannot read 'missing.plan'" m.dnn --plan-in missing.plan
+echo 'model other(batch = 4) { input x[batch, 3]; loss = mean(dense(x, 1)); }' >other.dnn
+expect 1 'data.plan:1:8' other.dnn --plan-in data.plan
+expect 2 'two plans' m.dnn --plan data --plan-in data.plan
+expect 2 'standard input is the model' - --plan-in -
+expect 2 'standard output is taken' m.dnn --plan-out - --stats
+expect 2 'standard output is taken' m.dnn -o - --show-plan
+expect 2 'would overwrite the model' m.dnn --plan-out m.dnn
+expect 2 'would overwrite the program' m.dnn --plan-out x.cu -o x.cu
+expect 2 'leaves some out' m.dnn --plan-out x.plan --stop-after plan
+expect 2 'cannot be named' m.dnn --mesh pin=2
+echo 'relu n/data' >>data.plan
+expect 1 "no operator or layer 'relu'" m.dnn --plan-in data.plan --plan-out new.plan -o new.cu
+check "a wrong plan writes nothing" [ ! -e new.plan -a ! -e new.cu ]
+expect 1 'cannot write' m.dnn --plan-out no/such/folder/a.plan
+
+printf 'plan 1 m\nmesh data=2\nrelu n/data\ndense1 co/data\n' >a.plan
+printf 'plan 1 m\nmesh data=2\n\ndense1 co/data # the same\nrelu n/data\n' >b.plan
+printf 'plan 1 m\nmesh data=2\nrelu pin data=1\nstore dense1.w co/data\n' >c.plan
+expect 0 '' plan diff a.plan b.plan
+check "plans that say the same do not differ" [ ! -s stdout ]
+expect 1 '' plan diff a.plan c.plan
+printf -- '- relu  n/data\n+ relu  pin data=1\n- dense1  co/data\n+ store dense1.w  co/data\n' >expected
+check "what differs is listed" cmp expected stdout
+expect 2 'cannot read' plan diff a.plan missing.plan
+expect 2 'm.dnn:1:1: error: a plan begins with' plan diff a.plan m.dnn
+
 cp a.cu before.cu
 expect 1 '' bad.dnn -o a.cu
 check "a failed compilation leaves the old program alone" cmp -s a.cu before.cu

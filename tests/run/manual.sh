@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every example of the manual of the language that is a whole model (a ```dnn block) compiles, silently.
+# Every example of the manual of the language that is a whole model (a ```dnn block) or a plan of a sample (a ```plan block)
+# compiles, silently.
 . "$(dirname "$0")/common.sh"
 
 awk -v folder="$tmp" '
@@ -18,4 +19,8 @@ for i in $(seq 1 "$n"); do
     cat "$tmp/said"
   fi
 done
+
+awk '/^```plan$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$root/grammar/LANGUAGE.md" >"$tmp/lenet.plan"
+check "the manual has a plan" [ -s "$tmp/lenet.plan" ]
+check "and it is one of lenet" "$PARCC" "$root/samples/lenet.dnn" --plan-in "$tmp/lenet.plan" -o "$tmp/out.cu"
 finish
