@@ -200,6 +200,7 @@ Var *elab_find_var(Frame *frame, const char *name);
 DimVar *elab_find_dim(Frame *frame, const char *name, bool pack);
 void elab_set(Elab *e, const char *name, Value value, Loc loc);
 void elab_set_dim(Elab *e, DimVar dim);
+bool elab_is_known(Elab *e, const char *name); // whether the name is anything outside of index expressions
 // The value of a name outside of index expressions; reports an unknown one.
 Value elab_name(Elab *e, const char *name, Loc loc);
 // "; did you mean 'x'?" or "": from all names that could stand in an expression.
@@ -285,7 +286,7 @@ bool elab_is_builtin(const char *name);
 Value elab_builtin(Elab *e, const AstExpr *call);
 Value elab_view(Elab *e, const AstExpr *call);
 
-// ---- index statements (elab_index.c, elab_term.c, elab_access.c, elab_emit.c)
+// ---- index statements (elab_index.c, elab_term.c, elab_access.c, elab_free.c, elab_emit.c)
 
 // A scalar inside of an index expression.
 struct Term {
@@ -332,6 +333,7 @@ typedef struct Stmt {
   VEC(Binder) binders;
   VEC(Reduction *) reductions;
   VEC(Accessed) accessed;
+  VEC(const char *) free; // names in indices that were reported
   Reduce around;
 } Stmt;
 
@@ -353,6 +355,10 @@ Value stmt_accessed(Stmt *s, const AstExpr *index);
 // Where each position of an access stands: first dimension and number of dimensions. False after an error
 // (`report`) or where more than one pack is unknown. *unknown: the position of an unknown pack, or -1.
 bool stmt_positions(Stmt *s, const AstExpr *index, int rank, int *first, int *count, int *unknown, bool report);
+// Reports a name in an index that is nothing at all; false if there is none.
+bool stmt_report_free(Stmt *s, const AstExpr *index);
+// Warns of a dimension in a constant index that stands for its extent, with what comes of it; false if there is none.
+bool stmt_warn_extent(Stmt *s, const AstExpr *index, const char *effect);
 
 Term term_failed(void);
 Term term_known(Value v);

@@ -40,9 +40,22 @@ static void report_not_affine(Stmt *s, const AstExpr *arg, const Tensor *t, int 
                t->dim[d]);
 }
 
+// A constant index that is outside, or that reads one element where all of them may be meant.
+static void warn_constant(Stmt *s, const AstExpr *arg, int tensor, int d, int64_t at) {
+  Elab *e = s->e;
+  const Tensor *t = graph_tensor(e->graph, tensor);
+  const char *effect = arena_printf(e->arena, "only index %lld of the tensor %s is read", (long long)at, shape_text(e, tensor));
+  const bool outside = at < 0 || at >= t->extent[d];
+  if (outside)
+    effect = arena_printf(e->arena, "index %lld is outside of dimension '%s' of the tensor %s: the access reads %g always",
+                          (long long)at, t->dim[d], shape_text(e, tensor), outside_value(s->around, t->type));
+  if (!stmt_warn_extent(s, arg, effect) && outside) elab_warning(e, arg->loc, "%s", effect);
+}
+
 // The index at one position that is not a pack.
 static bool position_index(Stmt *s, const AstExpr *arg, int tensor, int d, Index *out) {
   Elab *e = s->e;
+  if (stmt_report_free(s, arg)) return false;
   const Term term = term_convert(s, arg);
   const Tensor *t = graph_tensor(e->graph, tensor);
   int64_t at;
@@ -53,9 +66,7 @@ static bool position_index(Stmt *s, const AstExpr *arg, int tensor, int d, Index
   }
   if (term.known) {
     if (!value_whole(e, arg->loc, term.value, "an index", NULL, -((int64_t)1 << 40), &at)) return false;
-    if (at < 0 || at >= t->extent[d])
-      elab_warning(e, arg->loc, "index %lld is outside of dimension '%s' of the tensor %s: the access reads %g always",
-                   (long long)at, t->dim[d], shape_text(e, tensor), outside_value(s->around, t->type));
+    warn_constant(s, arg, tensor, d, at);
     *out = index_const(at);
     return true;
   }

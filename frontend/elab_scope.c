@@ -198,6 +198,13 @@ static Value var_value(Elab *e, const char *name, Loc loc) {
   return value_error();
 }
 
+bool elab_is_known(Elab *e, const char *name) {
+  Value value;
+  return elab_find_var(e->frame, name) != NULL || elab_find_dim(e->frame, name, false) != NULL ||
+         elab_find_dim(e->frame, name, true) != NULL || constant(e, name, &value) || run_scalar(e, name, &value) ||
+         elab_find_def(e, name) != NULL;
+}
+
 Value elab_name(Elab *e, const char *name, Loc loc) {
   Value value;
   if (elab_find_var(e->frame, name) != NULL) return var_value(e, name, loc);
