@@ -105,6 +105,7 @@ static void make_training_graph(Elab *e, const Def *model, const AstDef *train) 
   elab_mark_reports(e);
   elab_train_block(e, train);
   elab_attach_data(e);
+  elab_check_ranges(e, e->graph);
   if (e->errors == 0) elab_optimize(e);
   elab_pop(e);
 }
@@ -114,6 +115,7 @@ static void make_evaluation_graph(Elab *e, const Def *model) {
   run_model(e, model);
   check_model(e, model->ast);
   if (!e->stopped) elab_mark_reports(e);
+  elab_check_ranges(e, e->graph);
   elab_pop(e);
 }
 

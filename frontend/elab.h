@@ -403,6 +403,8 @@ void elab_metric(Elab *e, const AstStmt *stmt);
 void elab_train_block(Elab *e, const AstDef *train);
 void elab_train_stmt(Elab *e, const AstStmt *stmt); // one that only a train block has
 void elab_attach_data(Elab *e);
+// Reports integers that choose from a dimension which is shorter than their range (elab_range.c).
+void elab_check_ranges(Elab *e, const Graph *graph);
 void elab_optimize(Elab *e);
 void elab_mark_reports(Elab *e);
 bool elab_model_params(Elab *e, const AstDef *model); // defaults and -D, into the frame
