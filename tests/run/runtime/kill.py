@@ -45,6 +45,16 @@ def children(pid):
     return sorted(found)
 
 
+def wait_until(happened):
+    deadline = time.time() + 60
+    while not happened() and time.time() < deadline:
+        time.sleep(0.01)
+
+
+def saved_steps(directory):
+    return sorted(int(name[5:]) for name in os.listdir(directory) if name.startswith("step-"))
+
+
 def check_checkpoints(directory):
     """That all in the directory are whole. The steps of them."""
     steps = []
@@ -70,12 +80,12 @@ def kill_once(directory, log):
     endless = command(10**9, "--save", directory, "--save-every", "3", *load)
     launcher = subprocess.Popen(endless, env=ENVIRONMENT, stdout=log, stderr=log)
     try:
-        deadline = time.time() + 30
-        while len(children(launcher.pid)) < RANKS and launcher.poll() is None and time.time() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: len(children(launcher.pid)) == RANKS or launcher.poll() is not None)
         pids = children(launcher.pid)
         assert len(pids) == RANKS, f"{len(pids)} ranks have started"
-        time.sleep(random.uniform(0, 1.5))
+        if random.random() < 0.8:  # most runs get as far as to save; the others are killed while they start
+            wait_until(lambda: os.path.isdir(directory) and saved_steps(directory) != saved)
+        time.sleep(random.uniform(0, 1))
         first, *others = random.sample(pids, RANKS)
         os.kill(first, signal.SIGKILL)
         for pid in others if random.random() < 0.3 else []:
