@@ -1,0 +1,234 @@
+#!/usr/bin/python3
+"""Programs of plans drawn at random against the serial program, in f64: plans.py [OPTIONS] MODEL...
+
+A plan divides, replicates or pins every operator, input and stored tensor by itself. Losses, gradient norms and what is saved
+after 3 steps agree to 1e-11 with the program of one rank (norms and saved values to ten times that). A MODEL is one of SAMPLES
+below, or a file of plans/ without its suffix; `all` stands for each of them. Every number of ranks takes its turns through
+MESHES, and about a tenth of the programs is built for the checking mode of the host layer and run in it.
+
+A failure prints the one command that repeats it.
+
+    plans.py --plans 1000 --jobs 2 --done DONE --keep FAILED all     # long; begun again, it goes on where it was
+"""
+
+import argparse
+import concurrent.futures
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import compare_runs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+MESHES = {
+    2: ["gpu=2"],
+    3: ["gpu=3"],
+    4: ["gpu=4", "a=2,b=2"],
+    5: ["gpu=5"],
+    6: ["gpu=6", "a=2,b=3", "a=3,b=2"],
+    7: ["gpu=7"],
+    8: ["gpu=8", "a=2,b=4", "a=2,b=2,c=2"],
+}
+STEPS, TOLERANCE = 3, 1e-11
+TIMEOUT = 900  # seconds, for a command that hangs
+
+
+class Sample:
+    """A sample, made small: definitions for it, and text that takes the place of other text (fewer blocks of the same kind)."""
+
+    def __init__(self, defines, **edits):
+        self.defines, self.edits = defines.split(), edits.items()
+
+
+# A batch of 3 leaves so little to the deepest network's batch norms that a last bit grows to 1e-10 on its way.
+SAMPLES = {
+    "mlp": Sample("batch=7 size=12 width=9"),
+    "lenet": Sample("batch=5 size=17"),
+    "alexnet": Sample("batch=3 size=63 width=4 hidden=12 classes=5"),
+    "resnet": Sample("batch=3 size=32 depth=18 width=4 classes=5", **{"[2, 2, 2, 2]": "[2, 1, 1, 1]"}),
+    "inception_v3": Sample("batch=7 size=75 width=4 classes=5",
+                           **{"[32, 64, 64]": "[32]", "[128, 160, 160, 192]": "[128]", "block in 0..2": "block in 0..1"}),
+}
+
+
+class Failure(Exception):
+    """What failed, in a word, and what was said."""
+
+    def __init__(self, kind, text):
+        super().__init__(text)
+        self.kind = kind
+
+
+def tool(variable, name):
+    path = os.path.abspath(os.environ.get(variable) or os.path.join(ROOT, "build", "bin", name))
+    if not os.access(path, os.X_OK):
+        sys.exit(f"plans.py: no program {path}: {variable} says where {name} is")
+    return path
+
+
+def compiler():
+    """clang compiles without optimisation in half the time of gcc, and what is tested is what is computed."""
+    return ["--cc=clang"] if shutil.which("clang") else []
+
+
+class Model:
+    """One model, its serial program, and the programs of its plans, in a folder of its own."""
+
+    def __init__(self, name, folder):
+        self.name, self.folder = name, folder
+        sample = SAMPLES.get(name)
+        path = os.path.join(ROOT, "samples" if sample else "tests/run/plans", name + ".dnn")
+        if not os.path.exists(path):
+            sys.exit(f"plans.py: no model {path}")
+        with open(path) as file:
+            text = file.read()
+        for old, new in sample.edits if sample else []:
+            if old not in text:
+                sys.exit(f"plans.py: no '{old}' in {path}")
+            text = text.replace(old, new)
+        self.path = os.path.join(folder, name + ".dnn")
+        with open(self.path, "w") as file:
+            file.write(text)
+        self.defines = [word for define in (sample.defines if sample else []) for word in ("-D", define)]
+        self.serial = self.train("serial", 1, [], False, 0)
+
+    def command(self, kind, words, **more):
+        """Runs a command in the folder. Open MPI starts badly beside others that end, so each has a session folder of its own."""
+        session = tempfile.mkdtemp(dir=self.folder)
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OPENBLAS_NUM_THREADS="1",
+                           OMPI_MCA_orte_tmpdir_base=session, **more)
+        try:
+            done = subprocess.run(words, cwd=self.folder, env=environment, timeout=TIMEOUT, text=True, errors="replace",
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        except subprocess.TimeoutExpired:
+            raise Failure(kind, f"{words[0]} takes longer than {TIMEOUT} s") from None
+        finally:
+            shutil.rmtree(session, ignore_errors=True)
+        if done.returncode != 0:
+            raise Failure(kind, f"{words[0]}: exit code {done.returncode}\n{done.stdout[:2000]}")
+
+    def train(self, out, ranks, plan, check, seed):
+        """Compiles, builds and runs a program. Its log and what it saved."""
+        check = ["--check"] if check else []
+        self.command("parcc", [tool("PARCC", "parcc"), self.path, "-q", "--dtype=f64", *self.defines, *plan, "-o", f"{out}.cu"])
+        self.command("parcc-cc", [tool("PARCC_CC", "parcc-cc"), "--target=host", *compiler(), "-O0", *check, f"{out}.cu", "-o", out])
+        launcher = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
+        self.command("run", [*launcher, f"./{out}", "--data=synthetic", f"--steps={STEPS}", "--quiet", f"--log={out}.log",
+                             f"--save={out}.st"], PARCC_HOST_CHECK=str(len(check)), PARCC_HOST_SEED=str(seed))
+        return (compare_runs.read_log(f"{self.folder}/{out}.log", STEPS), compare_runs.read_tensors(f"{self.folder}/{out}.st"))
+
+    def compare(self, case, out, plan):
+        """What is wrong with the program of a plan, None if nothing."""
+        try:
+            log, saved = self.train(out, case.ranks, [f"--mesh={case.mesh}", *plan], case.check, case.seed)
+            try:
+                compare_runs.compare_logs(self.serial[0], log, TOLERANCE)
+                compare_runs.compare_tensors(self.serial[1], saved, 10 * TOLERANCE)
+            except SystemExit as difference:
+                raise Failure("compare", str(difference)) from None
+        except Failure as failure:
+            return failure
+        finally:
+            for suffix in ("", ".log", ".st"):
+                if os.path.exists(f"{self.folder}/{out}{suffix}"):
+                    os.remove(f"{self.folder}/{out}{suffix}")
+        return None
+
+
+class Case:
+    """One plan of one model."""
+
+    def __init__(self, model, ranks, seed):
+        self.model, self.ranks, self.seed = model, ranks, seed
+        self.mesh = MESHES[ranks][seed % len(MESHES[ranks])]
+        self.check = (ranks + seed) % 10 == 0
+
+    def __str__(self):
+        return f"{self.model} {self.ranks} {self.seed}"
+
+    def repeat(self):
+        """The command that repeats it."""
+        tools = [f"{name}={shlex.quote(os.environ[name])}" for name in ("PARCC", "PARCC_CC") if os.environ.get(name)]
+        script = os.path.relpath(os.path.join(HERE, "plans.py"))
+        return " ".join([*tools, script, "--ranks", str(self.ranks), "--seeds", f"{self.seed}..{self.seed}", self.model])
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="+", metavar="MODEL")
+    parser.add_argument("--ranks", default="2,3,4,6,8")
+    parser.add_argument("--plans", type=int, default=8, help="of each model, for each number of ranks: seeds 1..PLANS")
+    parser.add_argument("--seeds", help="A..B, both included, instead of --plans")
+    parser.add_argument("--jobs", type=int, default=1, help="programs that are built and run at a time")
+    parser.add_argument("--keep", metavar="DIR", help="folder for models, programs and messages of failures")
+    parser.add_argument("--done", metavar="FILE", help="list of what was tried: added to, and not tried again")
+    options = parser.parse_args()
+    first, _, last = (options.seeds or f"1..{options.plans}").partition("..")
+    options.seeds = range(int(first), int(last or first) + 1)
+    options.ranks = [int(ranks) for ranks in options.ranks.split(",")]
+    if "all" in options.models:
+        files = sorted(name[:-4] for name in os.listdir(os.path.join(HERE, "plans")) if name.endswith(".dnn"))
+        options.models = [*SAMPLES, *files]
+    return options
+
+
+def keep(options, model, case, out, failure):
+    folder = os.path.join(options.keep, str(case).replace(" ", "-"))
+    os.makedirs(folder, exist_ok=True)
+    for path in (model.path, f"{model.folder}/{out}.cu"):
+        if os.path.exists(path):
+            shutil.copy(path, folder)
+    with open(f"{folder}/failure", "w") as file:
+        file.write(f"{case.repeat()}\n{failure.kind}: {failure}\n")
+
+
+def try_case(options, model, case):
+    """Tries one plan. Its failure, or None."""
+    out = f"plan{case.ranks}_{case.seed}"
+    failure = model.compare(case, out, [f"--plan=random:{case.seed}"])
+    if failure and options.keep:
+        keep(options, model, case, out, failure)
+    if os.path.exists(f"{model.folder}/{out}.cu"):
+        os.remove(f"{model.folder}/{out}.cu")
+    return failure
+
+
+def try_model(options, name, done):
+    """Tries all plans of a model: how many passed and failed."""
+    cases = [Case(name, ranks, seed) for ranks in options.ranks for seed in options.seeds]
+    cases = [case for case in cases if str(case) not in done]
+    passed, failed = 0, 0
+    with tempfile.TemporaryDirectory(prefix="plans_") as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        try:
+            model = Model(name, folder)
+        except Failure as failure:
+            print(f"FAILED the serial program of {name}: {failure.kind}: {failure}")
+            return 0, 1
+        for case, failure in zip(cases, pool.map(lambda case: try_case(options, model, case), cases)):
+            passed, failed = passed + (failure is None), failed + (failure is not None)
+            if failure:
+                print(f"FAILED {case.repeat()}\n  {case.mesh}: {failure.kind}: {failure}", flush=True)
+            if options.done:
+                with open(options.done, "a") as file:
+                    file.write(f"{case} {'failed' if failure else 'passed'}\n")
+    print(f"{name}: {passed} passed, {failed} failed", flush=True)
+    return passed, failed
+
+
+def main():
+    options = parse_options()
+    done = set()
+    if options.done and os.path.exists(options.done):
+        with open(options.done) as file:
+            done = {line.rsplit(" ", 1)[0] for line in file}
+    passed, failed = map(sum, zip(*(try_model(options, name, done) for name in options.models)))
+    print(f"plans: {passed} passed, {failed} failed")
+    return 1 if failed or not passed + len(done) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
