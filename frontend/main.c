@@ -165,7 +165,8 @@ static int compile(Driver *d) {
     if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
     if (report(&c.problems)) return EXIT_INPUT;
     if (stage == FIRST_PASS + pipeline_find("plan")) plan = plan_texts(d, &c);
-    if (!end_stage(d, stage, NULL, &c, &code)) return code;
+    if (end_stage(d, stage, NULL, &c, &code)) continue;
+    return code != EXIT_RIGHT || plan.written == NULL || write_text(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
   }
   return write_program(d, &c, &plan);
 }

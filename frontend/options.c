@@ -296,7 +296,8 @@ static int check_plan(const Options *o) {
   if (o->plan_in != NULL && str_eq(o->plan_in, "-") && str_eq(o->model, "-"))
     return misuse("--plan-in -: standard input is the model already");
   if (o->plan_out == NULL) return -1;
-  if (o->stop_after != NULL) return misuse("--plan-out needs all passes, --stop-after leaves some out");
+  if (o->stop_after != NULL && !str_eq(o->stop_after, "plan"))
+    return misuse("--plan-out needs all passes, or --stop-after=plan");
   if (str_eq(o->plan_out, "-")) {
     if (o->stats || o->show_plan || o->dump_after.len > 0 || (o->out != NULL && str_eq(o->out, "-")))
       return misuse("--plan-out -: standard output is taken by another option");

@@ -134,7 +134,9 @@ expect 2 'standard output is taken' m.dnn --plan-out - --stats
 expect 2 'standard output is taken' m.dnn -o - --show-plan
 expect 2 'would overwrite the model' m.dnn --plan-out m.dnn
 expect 2 'would overwrite the program' m.dnn --plan-out x.cu -o x.cu
-expect 2 'leaves some out' m.dnn --plan-out x.plan --stop-after plan
+expect 2 'or --stop-after=plan' m.dnn --plan-out x.plan --stop-after apply-plan
+expect 0 '' m.dnn --ranks 2 --plan-out stopped.plan --stop-after plan
+check "--stop-after=plan writes the same plan" cmp -s data.plan stopped.plan
 expect 2 'cannot be named' m.dnn --mesh pin=2
 echo 'relu n/data' >>data.plan
 expect 1 "no operator or layer 'relu'" m.dnn --plan-in data.plan --plan-out new.plan -o new.cu

@@ -6,7 +6,8 @@ after 3 steps agree to 1e-11 with the program of one rank (norms and saved value
 below, or a file of plans/ without its suffix; `all` stands for each of them. Every number of ranks takes its turns through
 MESHES, and about a tenth of the programs is built for the checking mode of the host layer and run in it.
 
-A failure prints the one command that repeats it.
+A failure prints the one command that repeats it, and the smallest plan that is found to fail in the same way: lines of the plan
+are taken away for as long as it does (an operator without a line follows its operands).
 
     plans.py --plans 1000 --jobs 2 --done DONE --keep FAILED all     # long; begun again, it goes on where it was
 """
@@ -21,6 +22,7 @@ import sys
 import tempfile
 
 import compare_runs
+from shrink import shrink
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -35,6 +37,7 @@ MESHES = {
 }
 STEPS, TOLERANCE = 3, 1e-11
 TIMEOUT = 900  # seconds, for a command that hangs
+SHRUNK, ATTEMPTS = 2, 150  # plans of a model that are made smaller, and programs that are built for one
 
 
 class Sample:
@@ -105,11 +108,11 @@ class Model:
             done = subprocess.run(words, cwd=self.folder, env=environment, timeout=TIMEOUT, text=True, errors="replace",
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except subprocess.TimeoutExpired:
-            raise Failure(kind, f"{words[0]} takes longer than {TIMEOUT} s") from None
+            raise Failure(kind, f"takes longer than {TIMEOUT} s") from None
         finally:
             shutil.rmtree(session, ignore_errors=True)
         if done.returncode != 0:
-            raise Failure(kind, f"{words[0]}: exit code {done.returncode}\n{done.stdout[:2000]}")
+            raise Failure(f"{kind}, exit code {done.returncode}", done.stdout[:2000])
 
     def train(self, out, ranks, plan, check, seed):
         """Compiles, builds and runs a program. Its log and what it saved."""
@@ -154,7 +157,7 @@ class Case:
         """The command that repeats it."""
         tools = [f"{name}={shlex.quote(os.environ[name])}" for name in ("PARCC", "PARCC_CC") if os.environ.get(name)]
         script = os.path.relpath(os.path.join(HERE, "plans.py"))
-        return " ".join([*tools, script, "--ranks", str(self.ranks), "--seeds", f"{self.seed}..{self.seed}", self.model])
+        return " ".join([*tools, "python3", script, "--ranks", str(self.ranks), "--seeds", f"{self.seed}..{self.seed}", self.model])
 
 
 def parse_options():
@@ -186,6 +189,30 @@ def keep(options, model, case, out, failure):
         file.write(f"{case.repeat()}\n{failure.kind}: {failure}\n")
 
 
+def smallest(model, case, kind):
+    """The text of the smallest plan of a case that is found to fail in the same way."""
+    path = f"{model.folder}/smaller.plan"
+    drawn = [tool("PARCC", "parcc"), model.path, "-q", "--dtype=f64", *model.defines, f"--mesh={case.mesh}"]
+    try:
+        model.command("parcc", [*drawn, f"--plan=random:{case.seed}", "--plan-out", path, "--stop-after=plan"])
+    except Failure as failure:
+        return f"no plan was written: {failure}"
+    with open(path) as file:
+        lines = [line for line in file if line.strip()]
+    head, choices = lines[:2], lines[2:]  # plan, mesh
+
+    def fails(choices):
+        with open(path, "w") as file:
+            file.writelines(head + choices)
+        failure = model.compare(case, "smaller", ["--plan-in", path])
+        return failure is not None and failure.kind == kind
+
+    if not fails(choices):
+        return "the plan that is written down and read back does not fail"
+    choices = shrink(choices, fails, ATTEMPTS)
+    return "".join(head + choices)
+
+
 def try_case(options, model, case):
     """Tries one plan. Its failure, or None."""
     out = f"plan{case.ranks}_{case.seed}"
@@ -206,12 +233,14 @@ def try_model(options, name, done):
         try:
             model = Model(name, folder)
         except Failure as failure:
-            print(f"FAILED the serial program of {name}: {failure.kind}: {failure}")
+            print(f"FAILED the serial program of {name}: {failure.kind}: {failure}", flush=True)
             return 0, 1
         for case, failure in zip(cases, pool.map(lambda case: try_case(options, model, case), cases)):
             passed, failed = passed + (failure is None), failed + (failure is not None)
             if failure:
                 print(f"FAILED {case.repeat()}\n  {case.mesh}: {failure.kind}: {failure}", flush=True)
+            if failure and failed <= SHRUNK:
+                print(f"the smallest plan that fails so:\n{smallest(model, case, failure.kind)}", flush=True)
             if options.done:
                 with open(options.done, "a") as file:
                     file.write(f"{case} {'failed' if failure else 'passed'}\n")
