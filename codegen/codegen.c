@@ -31,7 +31,7 @@ static Traffic traffic_of(const Program *p, ProcedureKind kind) {
   Traffic traffic = {0, 0};
   for (int i = 0; i < p->procedure[kind].steps.len; i++) {
     const Step *step = p->procedure[kind].steps.at[i];
-    if (step->kind != STEP_COLLECTIVE) continue;
+    if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective.kind) == RESHARD_LOCAL) continue;
     traffic.collectives++;
     traffic.bytes += step->collective.bytes;
   }
@@ -62,7 +62,7 @@ static void print_header(const Codegen *g, Text *out) {
   text_printf(out, "//   memory      %lld bytes on each device, in one arena (largest sum of live tensors: %lld)\n",
               (long long)p->arena_bytes, (long long)p->lower_bound);
   static const ProcedureKind kinds[] = {PROC_FORWARD, PROC_BACKWARD, PROC_REPORT, PROC_UPDATE};
-  text_printf(out, "//   sent by each rank in a step:");
+  text_printf(out, "//   moved by the busiest rank in a step:");
   bool any = false;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const Traffic traffic = traffic_of(p, kinds[i]);
@@ -75,16 +75,6 @@ static void print_header(const Codegen *g, Text *out) {
   text_printf(out, "//   parcc-cc THIS.cu -o PROG && mpiexec -n %d PROG --data DIR\n\n", ranks);
   text_printf(out, "#include \"parcc.h\"\n\n");
 }
-
-static bool axis_used(const Program *p, int axis) {
-  for (int k = 0; k < PROCEDURES; k++)
-    for (int i = 0; i < p->procedure[k].steps.len; i++) {
-      const Step *step = p->procedure[k].steps.at[i];
-      if (step->kind == STEP_COLLECTIVE && step->collective.kind == RESHARD_all_reduce && step->collective.axis == axis) return true;
-    }
-  return false;
-}
-
 
 typedef struct Factors { // constants that calls of cuBLAS point to
   bool one, zero;
@@ -129,11 +119,11 @@ static void print_mesh(const Codegen *g, Text *out) {
     text_printf(out, "static Interval %s; // %sthis rank's part of %lld, over %s\n", name_identifier(g->arena, block->name), window,
                 (long long)block->cut.units, axes_text(p, block->axes));
   }
-  for (int a = 0; a < mesh_axes(p); a++)
-    if (axis_used(p, a)) text_printf(out, "static ncclComm_t %s;\n", axis_communicator(p, a));
+  for (int i = 0; i < g->book.communicators.len; i++)
+    text_printf(out, "static ncclComm_t %s;\n", communicator_name(p, g->book.communicators.at[i]));
   if (p->n_events > 0) text_printf(out, "static cudaEvent_t event[%d];\n", p->n_events);
   if (g->book.divisions.len == 0) return;
-  text_printf(out, "static ncclComm_t everybody;\nstatic long samples = %lld; // in the batch at hand\n", (long long)p->model->batch);
+  text_printf(out, "static long samples = %lld; // in the batch at hand\n", (long long)p->model->batch);
   text_printf(out, "\n// How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of\n"
                    "// each axis (-1: replicated, -2: divided, else the coordinate that holds the tensor).\n");
   text_printf(out, "static const ParccDivision division[] = {\n");
@@ -414,6 +404,28 @@ static void print_blocks(const Codegen *g, const char *pad, const char *count, T
   }
 }
 
+// The ranks along a set of axes: those of axes that are neighbours in the mesh are regular.
+static void print_communicator(const Program *p, uint32_t axes, Text *out) {
+  uint32_t others = 0;
+  int first = mesh_axes(p), last = 0, size = 1;
+  for (int a = 0; a < mesh_axes(p); a++) {
+    if (!(axes >> a & 1)) continue;
+    if (a < first) first = a;
+    last = a;
+  }
+  for (int a = 0; a < mesh_axes(p); a++)
+    if (!(axes >> a & 1)) others |= 1u << a;
+  for (int a = first; a <= last; a++) size *= p->mesh.axis[a].size;
+  const char *name = communicator_name(p, axes);
+  if (size != mesh_parts(&p->mesh, axes))
+    text_printf(out, "  %s = parcc_line(%s, %s);\n", name, coordinate_text(p, others), coordinate_text(p, axes));
+  else
+    text_printf(out, "  %s = parcc_axis(%d, %s);\n", name, mesh_stride(&p->mesh, last),
+                size == mesh_ranks(&p->mesh) && first != last ? "RANKS"
+                : first == last                               ? axis_constant(p, first)
+                                                              : arena_printf(p->arena, "%d", size));
+}
+
 static void print_scalar_args(const Codegen *g, bool train, Text *out) {
   const Program *p = g->p;
   for (int i = 0; i < p->scalars.len; i++) {
@@ -426,11 +438,8 @@ static void print_scalar_args(const Codegen *g, bool train, Text *out) {
 static void print_main(const Codegen *g, Text *out) {
   const Program *p = g->p;
   text_printf(out, "\nint main(int argc, char **argv) {\n  parcc_start(argc, argv, &model);\n");
-  for (int a = 0; a < mesh_axes(p); a++)
-    if (axis_used(p, a))
-      text_printf(out, "  %s = parcc_axis(%d, %s);\n", axis_communicator(p, a), mesh_stride(&p->mesh, a), axis_constant(p, a));
+  for (int i = 0; i < g->book.communicators.len; i++) print_communicator(p, g->book.communicators.at[i], out);
   if (p->n_events > 0) text_printf(out, "  parcc_events(event, %d);\n", p->n_events);
-  if (g->book.divisions.len > 0) text_printf(out, "  everybody = parcc_axis(1, RANKS);\n");
   text_printf(out, "  place_tensors();\n");
   print_blocks(g, "  ", NULL, out);
   text_printf(out, "  list_stored();\n  init();\n  parcc_load();\n\n  while (parcc_next_step()) {\n");

@@ -14,6 +14,7 @@ typedef struct KernelBook {
   Text *out;      // where definitions go
   Names division_of;  // text of a division -> its number
   VEC(const char *) divisions;
+  VEC(uint32_t) communicators; // sets of axes along which ranks speak with each other
 } KernelBook;
 
 // One line that launches the kernel of the step, whose definition is printed unless an equal one stands already.

@@ -10,8 +10,29 @@ static const char *nccl_type(const Program *p, int t) {
   return p->model->f64 ? "ncclDouble" : "ncclFloat";
 }
 
-const char *axis_communicator(const Program *p, int axis) {
-  return arena_printf(p->arena, "over_%s", name_identifier(p->arena, p->mesh.axis[axis].name));
+static uint32_t all_axes(const Program *p) {
+  uint32_t axes = 0;
+  for (int a = 0; a < p->mesh.n_axes; a++)
+    if (p->mesh.axis[a].size > 1) axes |= 1u << a;
+  return axes;
+}
+
+const char *communicator_name(const Program *p, uint32_t axes) {
+  const bool single = (axes & (axes - 1)) == 0;
+  Text text = {.arena = p->arena};
+  if (!single && axes == all_axes(p)) return "everybody";
+  text_printf(&text, "over");
+  for (int a = 0; a < p->mesh.n_axes; a++) // two axes cannot be taken for one whose name is theirs
+    if (axes >> a & 1) text_printf(&text, "%s_%s", single || text.len == 4 ? "" : "_and", name_identifier(p->arena, p->mesh.axis[a].name));
+  return text_str(&text);
+}
+
+// A communicator that the program then makes.
+static const char *communicator(KernelBook *book, uint32_t axes) {
+  int i = 0;
+  while (i < book->communicators.len && book->communicators.at[i] != axes) i++;
+  if (i == book->communicators.len) vec_push(book->program->arena, &book->communicators, axes);
+  return communicator_name(book->program, axes);
 }
 
 const char *axis_constant(const Program *p, int axis) {
@@ -33,7 +54,7 @@ static const char *division_text(const Program *p, const Collective *c, const La
   text_printf(&text, "%s}, %d, {", c->rank == 0 ? "{1, 0, 1, 0, 0, 1, 0}" : "", p->mesh.n_axes);
   for (int a = 0; a < p->mesh.n_axes; a++) {
     const AxisLayout *axis = &layout->axis[a];
-    const int place = axis->kind == LAYOUT_REPLICATED ? -1 : axis->kind == LAYOUT_PINNED ? axis->pin : -2;
+    const int place = axis->kind == LAYOUT_SHARD ? -2 : axis->kind == LAYOUT_PINNED ? axis->pin : -1;
     text_printf(&text, "%s{%d, %d, %d}", a > 0 ? ", " : "", mesh_stride(&p->mesh, a), p->mesh.axis[a].size, place);
   }
   text_printf(&text, "}}");
@@ -101,20 +122,74 @@ static const char *count_of(const Program *p, int t) {
   return name_extent(p->arena, p, count);
 }
 
+// ---- changes of layout ---------------------------------------------------------------------------------------------
+
+// "[n/data, c], a sum over gpu, on node 1"; '+': a window that reaches over the block.
+static const char *layout_text(const Program *p, const Collective *c, const Layout *layout) {
+  const int n_axes = p->mesh.n_axes - 1; // the last is the batch
+  Text text = {.arena = p->arena};
+  text_printf(&text, "[");
+  for (int i = 0; i < c->rank; i++) {
+    text_printf(&text, "%s%s", i > 0 ? ", " : "", p->tensors.at[c->tensor].dim[i]);
+    for (int a = 0; a < n_axes; a++)
+      if (layout->axis[a].kind == LAYOUT_SHARD && layout->axis[a].dim == i) text_printf(&text, "/%s", p->mesh.axis[a].name);
+    if (layout_axes_of(layout, n_axes, i) != 0 && !cut_is_plain(&layout->cut[i], c->extent[i])) text_printf(&text, "+");
+  }
+  text_printf(&text, "]");
+  for (int a = 0; a < n_axes; a++) {
+    if (layout->axis[a].kind == LAYOUT_PARTIAL)
+      text_printf(&text, ", a %s over %s", reduce_name(layout->axis[a].reduce), p->mesh.axis[a].name);
+    if (layout->axis[a].kind == LAYOUT_PINNED) text_printf(&text, ", on %s %d", p->mesh.axis[a].name, layout->axis[a].pin);
+  }
+  return text_str(&text);
+}
+
+static const char *type_word(const Program *p, int t) {
+  return p->tensors.at[t].type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT";
+}
+
+// What all calls of the runtime begin with: both tensors and how they are divided.
+static const char *both_sides(KernelBook *book, const Collective *c) {
+  const Program *p = book->program;
+  const int from = division_number(book, c, &c->from), to = division_number(book, c, &c->to);
+  return arena_printf(p->arena, "%s, &division[%d], %s, &division[%d]", tensor(p, c->tensor), from, tensor(p, c->dst), to);
+}
+
 static void emit_collective(KernelBook *book, const Collective *c, const char *pad, Text *out) {
   static const char *const op[] = {[REDUCE_SUM] = "ncclSum", [REDUCE_MAX] = "ncclMax", [REDUCE_MIN] = "ncclMin",
                                    [REDUCE_PROD] = "ncclProd"};
   const Program *p = book->program;
-  if (c->kind == RESHARD_all_reduce) {
-    text_printf(out, "%sCHECK_NCCL(ncclAllReduce(%s, %s, %s, %s, %s, %s, parcc.comm));\n", pad, tensor(p, c->tensor),
-                tensor(p, c->tensor), name_extent(p->arena, p, c->count), nccl_type(p, c->tensor), op[c->reduce],
-                axis_communicator(p, c->axis));
-    return;
-  }
-  const int from = division_number(book, c, &c->from), to = division_number(book, c, &c->to);
-  text_printf(out, "%sparcc_exchange(%s, &division[%d], %s, &division[%d], %s, %s, samples, everybody);\n", pad, tensor(p, c->tensor),
-              from, tensor(p, c->dst), to, c->stage >= 0 ? tensor(p, c->stage) : "NULL",
-              p->tensors.at[c->tensor].type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT");
+  const char *src = tensor(p, c->tensor), *dst = tensor(p, c->dst), *type = nccl_type(p, c->tensor);
+  const char *count = name_extent(p->arena, p, c->count), *stage = c->stage >= 0 ? tensor(p, c->stage) : "NULL";
+  const char *what = arena_printf(p->arena, "%s %s: %s -> %s", reshard_name(c->kind), p->tensors.at[c->tensor].name,
+                                  layout_text(p, c, &c->from), layout_text(p, c, &c->to));
+  text_printf(out, "%s// %s\n", pad, name_in_comment(p->arena, what));
+  if (reshard_how(c->kind) == RESHARD_LOCAL)
+    text_printf(out, "%sparcc_slice(%s, %s, samples);\n", pad, both_sides(book, c), type_word(p, c->tensor));
+  else if (reshard_how(c->kind) == RESHARD_MESSAGES)
+    text_printf(out, "%sparcc_exchange(%s, %s, %s, samples, %s);\n", pad, both_sides(book, c), stage, type_word(p, c->tensor),
+                communicator(book, all_axes(p)));
+  else if (c->kind == RESHARD_all_reduce)
+    text_printf(out, "%sCHECK_NCCL(ncclAllReduce(%s, %s, %s, %s, %s, %s, parcc.comm));\n", pad, src, dst, count, type,
+                op[c->reduce], communicator(book, c->axes));
+  else if (c->kind == RESHARD_reduce)
+    text_printf(out, "%sCHECK_NCCL(ncclReduce(%s, %s, %s, %s, %s, %d, %s, parcc.comm));\n", pad, src, dst, count, type,
+                op[c->reduce], c->root, communicator(book, c->axes));
+  else if (c->kind == RESHARD_broadcast)
+    text_printf(out, "%sCHECK_NCCL(ncclBroadcast(%s, %s, %s, %s, %d, %s, parcc.comm));\n", pad, src, dst, count, type, c->root,
+                communicator(book, c->axes));
+  else if (c->kind == RESHARD_reduce_scatter && c->direct)
+    text_printf(out, "%sCHECK_NCCL(ncclReduceScatter(%s, %s, %s, %s, %s, %s, parcc.comm));\n", pad, src, dst, count, type,
+                op[c->reduce], communicator(book, c->axes));
+  else if (c->kind == RESHARD_reduce_scatter)
+    text_printf(out, "%sparcc_reduce_scatter(%s, %s, %s, %s, samples, %u, %s);\n", pad, both_sides(book, c), stage,
+                type_word(p, c->tensor), op[c->reduce], c->axes, communicator(book, c->axes));
+  else if (c->direct)
+    text_printf(out, "%sCHECK_NCCL(ncclAllGather(%s, %s, %s, %s, %s, parcc.comm));\n", pad, src, dst, count, type,
+                communicator(book, c->axes));
+  else
+    text_printf(out, "%sparcc_all_gather(%s, %s, %s, samples, %u, %s);\n", pad, both_sides(book, c), stage,
+                type_word(p, c->tensor), c->axes, communicator(book, c->axes));
 }
 
 // Items in lines of at most WIDTH characters.

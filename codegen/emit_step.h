@@ -5,7 +5,7 @@
 #include "emit_kernel.h"
 
 void emit_step(KernelBook *book, const Step *step, const char *loop, int indent, Text *out);
-const char *axis_communicator(const Program *program, int axis); // "over_data"
+const char *communicator_name(const Program *program, uint32_t axes); // "over_data", "over_a_b", "everybody"
 const char *axis_constant(const Program *program, int axis);     // "DATA"
 
 #endif

@@ -38,9 +38,15 @@ int mesh_stride(const Mesh *mesh, int axis) {
 }
 
 int mesh_coordinate(const Mesh *mesh, int rank, uint32_t axes) {
-  int coordinate = 0;
-  for (int a = 0; a < mesh->n_axes; a++)
-    if (axes >> a & 1) coordinate = coordinate * mesh->axis[a].size + rank / mesh_stride(mesh, a) % mesh->axis[a].size;
+  int coordinate = 0, scale = 1;
+  for (int a = mesh->n_axes - 1; a >= 0; a--) {
+    const int size = mesh->axis[a].size;
+    if (axes >> a & 1) {
+      coordinate += rank % size * scale;
+      scale *= size;
+    }
+    rank /= size;
+  }
   return coordinate;
 }
 
@@ -98,36 +104,6 @@ Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64
   const int64_t first = max_i64(0, floor_div(cut->scale * block.lo - cut->before, cut->div));
   const int64_t last = min_i64(extent - 1, floor_div(cut->scale * (block.lo + block.len - 1) + cut->after, cut->div));
   return last < first ? (Block){0, 0} : (Block){first, last - first + 1};
-}
-
-static const struct ReshardInfo {
-  const char *name;
-  LayoutKind from, to;
-  int same_dim;
-} reshard_table[RESHARD_KINDS] = {
-#define RESHARD(name, from, to, same_dim, bytes) {#name, LAYOUT_##from, LAYOUT_##to, same_dim},
-#include "reshard.def"
-#undef RESHARD
-};
-
-const char *reshard_name(ReshardKind kind) { return reshard_table[kind].name; }
-
-ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim) {
-  for (int kind = 0; kind < RESHARD_KINDS; kind++) {
-    const struct ReshardInfo *info = &reshard_table[kind];
-    if (info->from == from && info->to == to && (info->same_dim < 0 || info->same_dim == (int)same_dim)) return (ReshardKind)kind;
-  }
-  fatal("no change of layout from kind %d to kind %d", (int)from, (int)to);
-}
-
-double reshard_bytes(ReshardKind kind, double n, int p) {
-  switch (kind) {
-#define RESHARD(name, from, to, same_dim, bytes) case RESHARD_##name: return bytes;
-#include "reshard.def"
-#undef RESHARD
-  case RESHARD_KINDS: break;
-  }
-  return 0;
 }
 
 Block block_of(int64_t extent, int64_t unit, int parts, int index) {

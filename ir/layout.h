@@ -33,7 +33,7 @@ typedef struct OpSharding {
   int pin[MESH_MAX_AXES];
 } OpSharding;
 
-typedef enum LayoutKind { LAYOUT_REPLICATED, LAYOUT_SHARD, LAYOUT_PARTIAL, LAYOUT_PINNED } LayoutKind;
+typedef enum LayoutKind { LAYOUT_REPLICATED, LAYOUT_SHARD, LAYOUT_PARTIAL, LAYOUT_PINNED, LAYOUT_KINDS } LayoutKind;
 
 // How a tensor lies along one axis: whole on every rank, its dimension `dim` cut, a pending reduction (`reduce`, a Reduce
 // of graph.h), or only on the ranks with coordinate `pin`.
@@ -75,20 +75,6 @@ int mesh_coordinate(const Mesh *mesh, int rank, uint32_t axes);
 int mesh_parts(const Mesh *mesh, uint32_t axes);
 // What `rank` holds of a dimension.
 Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64_t extent);
-
-// Changes of layout along one axis, and what they cost on an axis of p ranks (n: bytes of the whole tensor):
-// the one table that cost, verification and emission read.
-//   RESHARD(name, from, to, same_dim, bytes sent per rank)
-typedef enum ReshardKind {
-#define RESHARD(name, from, to, same_dim, bytes) RESHARD_##name,
-#include "reshard.def"
-#undef RESHARD
-  RESHARD_KINDS
-} ReshardKind;
-const char *reshard_name(ReshardKind kind);
-// The row of the table for a change along one axis; same_dim: both shard the same dimension.
-ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim);
-double reshard_bytes(ReshardKind kind, double n, int p);
 
 // The `index`th of `parts` blocks of a dimension in whole units; sizes differ by at most one unit, larger ones first.
 Block block_of(int64_t extent, int64_t unit, int parts, int index);

@@ -85,8 +85,8 @@ void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, b
     for (int i = 0; i < step->loop.body.len; i++) step_visit_tensors(step->loop.body.at[i], visit, ctx);
     return;
   case STEP_COLLECTIVE:
-    visit(ctx, step->collective.tensor, step->collective.kind == RESHARD_all_reduce);
-    if (step->collective.kind != RESHARD_all_reduce) visit(ctx, step->collective.dst, true);
+    visit(ctx, step->collective.tensor, step->collective.dst == step->collective.tensor);
+    if (step->collective.dst != step->collective.tensor) visit(ctx, step->collective.dst, true);
     if (step->collective.stage >= 0) visit(ctx, step->collective.stage, true);
     return;
   case STEP_CALL:
@@ -172,7 +172,8 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
     return;
   case STEP_COLLECTIVE:
     text_printf(out, "%s %s", reshard_name(step->collective.kind), p->tensors.at[step->collective.tensor].name);
-    if (step->collective.kind == RESHARD_all_reduce) text_printf(out, " over %s", p->mesh.axis[step->collective.axis].name);
+    for (int a = 0, n = 0; a < p->mesh.n_axes; a++)
+      if (step->collective.axes >> a & 1) text_printf(out, "%s%s", n++ == 0 ? " over " : ", ", p->mesh.axis[a].name);
     break;
   case STEP_CALL: print_call(p, &step->call, out); break;
   case STEP_ZERO: text_printf(out, "zero %s", p->tensors.at[step->zero].name); break;

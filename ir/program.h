@@ -4,6 +4,7 @@
 #define PARCC_IR_PROGRAM_H
 
 #include "model.h"
+#include "reshard.h"
 
 // A part of a split dimension: what a rank holds of it, by its combined coordinate on a set of axes (see Cut). A plain block
 // counts units (scale 1); what a window needs counts elements.
@@ -107,17 +108,19 @@ typedef struct Gemm { // row-major c[m, n] (+)= alpha * a[m, k] * b[k, n]; trans
   const char *text; // "y[n, co] = x[n, ci] * w[co, ci]" for the comment
 } Gemm;
 
-typedef struct Collective {
+typedef struct Collective { // a change of layout that is not nothing: a row of reshard.def
   ReshardKind kind;
-  int tensor, dst;  // all-reduce: in place
-  int axis;         // all-reduce
-  Reduce reduce;
-  Extent count;     // all-reduce: elements
-  Layout from, to;  // any other change: of a tensor of these extents
+  uint32_t axes;    // along which the ranks that take part differ
+  int tensor, dst;  // the same: in place
+  Reduce reduce;    // of partial results
+  int root;         // reduce, broadcast: the place of that rank among them, counted along the axes, slowest first
+  Extent count;     // elements: of the dst of reductions and of a broadcast, of the tensor that is gathered
+  bool direct;      // reduce_scatter, all_gather: all blocks of `count` elements, and in order
+  Layout from, to;  // of a tensor of these extents
   int rank;
   int64_t extent[IR_MAX_RANK];
   int stage;        // tensor for parts that are not contiguous, or -1
-  double bytes;     // that the busiest rank sends
+  double bytes;     // that the busiest rank sends or receives
 } Collective;
 
 typedef struct CallArg { // a pointer handed to a function of the user's

@@ -2,9 +2,15 @@
 // else does. The ranks of a communicator are those that differ along its axes only.
 #include "program.h"
 
-// The axes of the mesh along which the ranks differ that a collective is among.
-static uint32_t axes_of(const Program *p, const Collective *c) {
-  return c->kind == RESHARD_all_reduce ? 1u << c->axis : (1u << p->mesh.n_axes) - 1;
+// The axes of the mesh along which the ranks differ that a change of layout is among: messages are among all. 0: no change that
+// communicates.
+static uint32_t axes_of(const Program *p, const Step *step) {
+  uint32_t all = 0;
+  if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective.kind) == RESHARD_LOCAL) return 0;
+  if (reshard_how(step->collective.kind) == RESHARD_COLLECTIVE) return step->collective.axes;
+  for (int a = 0; a < p->mesh.n_axes; a++)
+    if (p->mesh.axis[a].size > 1) all |= 1u << a;
+  return all;
 }
 
 static bool runs_on(const Program *p, const Step *step, int rank) {
@@ -21,7 +27,7 @@ static int first_member(const Program *p, int rank, uint32_t axes) {
 }
 
 static bool same_collective(const Collective *a, const Collective *b) {
-  return a->kind == b->kind && a->tensor == b->tensor && a->dst == b->dst && a->reduce == b->reduce;
+  return a->kind == b->kind && a->tensor == b->tensor && a->dst == b->dst && a->reduce == b->reduce && a->root == b->root;
 }
 
 static const char *collective_text(const Program *p, const Step *step) {
@@ -35,7 +41,7 @@ static const char *collective_text(const Program *p, const Step *step) {
 static const Step *next_collective(const Program *p, const Procedure *procedure, int rank, uint32_t axes, int *i) {
   while (*i < procedure->steps.len) {
     const Step *step = procedure->steps.at[(*i)++];
-    if (step->kind == STEP_COLLECTIVE && axes_of(p, &step->collective) == axes && runs_on(p, step, rank)) return step;
+    if (axes_of(p, step) == axes && runs_on(p, step, rank)) return step;
   }
   return NULL;
 }
@@ -56,10 +62,8 @@ const char *program_find_mismatch(const Program *p) {
   for (int k = 0; k < PROCEDURES; k++) {
     bool seen[1 << MESH_MAX_AXES] = {false};
     for (int i = 0; i < p->procedure[k].steps.len; i++) {
-      const Step *step = p->procedure[k].steps.at[i];
-      if (step->kind != STEP_COLLECTIVE) continue;
-      const uint32_t axes = axes_of(p, &step->collective);
-      if (seen[axes]) continue;
+      const uint32_t axes = axes_of(p, p->procedure[k].steps.at[i]);
+      if (axes == 0 || seen[axes]) continue;
       seen[axes] = true;
       for (int rank = 0; rank < mesh_ranks(&p->mesh); rank++) {
         const char *fault = compare_ranks(p, k, axes, rank, first_member(p, rank, axes));

@@ -40,7 +40,10 @@ typedef struct Walk {
   const char *fault; // the first
 } Walk;
 
-Stream step_stream(const Step *step) { return step->kind == STEP_COLLECTIVE ? STREAM_COMM : STREAM_COMPUTE; }
+Stream step_stream(const Step *step) {
+  const bool communicates = step->kind == STEP_COLLECTIVE && reshard_how(step->collective.kind) != RESHARD_LOCAL;
+  return communicates ? STREAM_COMM : STREAM_COMPUTE;
+}
 
 // ---- memory ------------------------------------------------------------------------------------------------------
 

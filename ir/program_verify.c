@@ -35,11 +35,22 @@ static void check_kernel(const ProgramVerifier *v, const Kernel *k) {
            "inner dimensions of a stage come after the rows");
 }
 
+static void check_collective(const ProgramVerifier *v, const Collective *c) {
+  Shape shape = {.rank = c->rank};
+  memcpy(shape.extent, c->extent, sizeof *c->extent * (size_t)c->rank);
+  Reshard step;
+  rule(v, reshard_find(&v->program->mesh, &shape, &c->from, &c->to, &step) && step.kind == c->kind && step.axes == c->axes,
+       "a change of layout is a row of the table");
+  rule(v, c->kind != RESHARD_drop, "what costs nothing is no step");
+  rule(v, c->root >= 0 && c->root < mesh_parts(&v->program->mesh, c->axes), "a root is among the ranks of its collective");
+}
+
 static void check_steps(ProgramVerifier *v, Step *const *steps, int n) {
   for (int i = 0; i < n; i++) {
     v->step = steps[i];
     step_visit_tensors(v->step, check_tensor, v);
     if (v->step->kind == STEP_KERNEL) check_kernel(v, &v->step->kernel);
+    if (v->step->kind == STEP_COLLECTIVE) check_collective(v, &v->step->collective);
     if (v->step->kind == STEP_RECORD || v->step->kind == STEP_WAIT)
       rule(v, v->step->sync.event >= 0 && v->step->sync.event < v->program->n_events, "an event is declared");
     if (v->step->kind == STEP_LOOP) check_steps(v, v->step->loop.body.at, v->step->loop.body.len);

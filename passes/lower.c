@@ -119,9 +119,9 @@ static void enter_tensors(Lowering *l) {
     if (tensor->role == ROLE_PARAM || tensor->role == ROLE_STATE) l->tensor_of[t] = stored_tensor(l, tensor);
     else if (tensor->producer >= 0 || tensor->role == ROLE_INPUT) l->tensor_of[t] = lowering_new_tensor(l, tensor, false);
   }
-  for (int i = 0; i < graph->ops.len; i++) { // views and reductions in place share the buffer of what they read
+  for (int i = 0; i < graph->ops.len; i++) { // views and changes in place share the buffer of what they read
     const Op *op = &graph->ops.at[i];
-    const bool in_place = op->kind == OP_RESHARD && str_eq(op->name, reshard_name(RESHARD_all_reduce));
+    const bool in_place = op->kind == OP_RESHARD && lowering_reshard_in_place(l, op);
     if (op->kind != OP_VIEW && !in_place) continue;
     ProgTensor *out = &l->program->tensors.at[l->tensor_of[op->out]];
     l->program->buffers.at[out->buffer].bytes = 0;
@@ -277,75 +277,10 @@ static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
   }
 }
 
-// Does rank p send to rank q in a change of layout? Where the tensor is replicated the receiver has it itself.
-static bool sends(const Mesh *mesh, const Layout *from, const Layout *to, int p, int q) {
-  for (int a = 0; a < mesh->n_axes; a++) {
-    const int of_p = mesh_coordinate(mesh, p, 1u << a), of_q = mesh_coordinate(mesh, q, 1u << a);
-    if (to->axis[a].kind == LAYOUT_PINNED && to->axis[a].pin != of_q) return false;
-    if (from->axis[a].kind == LAYOUT_PINNED && from->axis[a].pin != of_p) return false;
-    if (from->axis[a].kind == LAYOUT_REPLICATED && of_p != of_q) return false;
-  }
-  return true;
-}
-
-static int64_t part_sent(const Mesh *mesh, const Collective *c, int p, int q) {
-  if (p == q || !sends(mesh, &c->from, &c->to, p, q)) return 0;
-  int64_t elements = 1;
-  for (int i = 0; i < c->rank; i++) {
-    const Block x = cut_block(mesh, p, layout_axes_of(&c->from, mesh->n_axes, i), &c->from.cut[i], c->extent[i]);
-    const Block y = cut_block(mesh, q, layout_axes_of(&c->to, mesh->n_axes, i), &c->to.cut[i], c->extent[i]);
-    elements *= max_i64(0, min_i64(x.lo + x.len, y.lo + y.len) - max_i64(x.lo, y.lo));
-  }
-  return elements;
-}
-
-// The buffer for parts that are not contiguous, as large as what the busiest rank sends and receives.
-static void plan_exchange(Lowering *l, Collective *c, const Tensor *tensor) {
-  const Mesh *mesh = &l->program->mesh;
-  const int ranks = mesh_ranks(mesh);
-  int64_t busiest = 0, sent_most = 0;
-  for (int p = 0; p < ranks; p++) {
-    int64_t sent = 0, received = 0;
-    for (int q = 0; q < ranks; q++) {
-      sent += part_sent(mesh, c, p, q);
-      received += part_sent(mesh, c, q, p);
-    }
-    busiest = max_i64(busiest, sent + received);
-    sent_most = max_i64(sent_most, sent);
-  }
-  c->bytes = (double)sent_most * (l->program->model->f64 && tensor->type == TYPE_REAL ? 8 : 4);
-  c->stage = -1;
-  if (busiest == 0) return;
-  Tensor stage = {.name = arena_printf(l->arena, "%s.stage", tensor->name), .role = ROLE_VALUE, .type = tensor->type,
-                  .rank = 1, .extent = {busiest}, .dim = {"part"}};
-  c->stage = lowering_new_tensor(l, &stage, false);
-}
-
 static void lower_reshard(Lowering *l, const Group *group) {
   const Op *op = &l->graph->ops.at[group->ops.at[0]];
-  const Tensor *in = graph_tensor(l->graph, op->in), *out = graph_tensor(l->graph, op->out);
-  const int n_axes = l->program->mesh.n_axes;
   Step *step = new_step(l, STEP_COLLECTIVE, op);
-  Collective *c = &step->collective;
-  *c = (Collective){.tensor = l->tensor_of[op->in], .dst = l->tensor_of[op->out], .stage = -1};
-  c->count = tensor_count(&l->program->tensors.at[c->tensor]);
-  for (int a = 0; a < n_axes; a++)
-    if (in->layout.axis[a].kind == LAYOUT_PARTIAL && out->layout.axis[a].kind != LAYOUT_PARTIAL) c->axis = a;
-  if (in->layout.axis[c->axis].kind == LAYOUT_PARTIAL) {
-    c->kind = RESHARD_all_reduce;
-    c->reduce = in->layout.axis[c->axis].reduce;
-    c->bytes = reshard_bytes(c->kind, (double)extent_max(l->program, c->count) * (l->program->model->f64 ? 8 : 4),
-                             l->program->mesh.axis[c->axis].size);
-  } else {
-    for (int kind = 0; kind < RESHARD_KINDS; kind++)
-      if (str_eq(op->name, reshard_name(kind))) c->kind = kind;
-    c->from = in->layout;
-    c->to = out->layout;
-    c->rank = in->rank;
-    memcpy(c->extent, in->extent, sizeof in->extent);
-    plan_exchange(l, c, in);
-  }
-  append(l, group, step);
+  if (lowering_reshard(l, op, &step->collective)) append(l, group, step);
 }
 
 static void lower_opaque(Lowering *l, const Group *group) {

@@ -19,5 +19,9 @@ Extent lowering_dim_extent(Lowering *l, const Op *op, int d);
 Extent lowering_tensor_extent(Lowering *l, const Tensor *tensor, int i);
 // A new program tensor for this rank's part; slices leave out the first dimension.
 int lowering_new_tensor(Lowering *l, const Tensor *tensor, bool slice);
+// Whether a change of layout leaves its result in the buffer of what it changes.
+bool lowering_reshard_in_place(Lowering *l, const Op *op);
+// The step of a change of layout; false: there is nothing to do.
+bool lowering_reshard(Lowering *l, const Op *op, Collective *collective);
 
 #endif

@@ -100,6 +100,34 @@ OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, c
   return s;
 }
 
+static bool same_shape(const Tensor *a, const Tensor *b) {
+  return a->rank == b->rank && memcmp(a->extent, b->extent, sizeof *a->extent * (size_t)a->rank) == 0;
+}
+
+// Lets a tensor that is whole along an axis lie as something stored does.
+static void lie_as(Layout *layout, const OpSharding *stored, const Tensor *t, int axis) {
+  const int dim = stored->dim[axis];
+  if (stored->pin[axis] >= 0) layout->axis[axis] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = stored->pin[axis]};
+  if (dim < 0) return;
+  const Cut cut = cut_plain(t->extent[dim], stored->unit[axis]);
+  if (layout->cut[dim].units != 0 && memcmp(&layout->cut[dim], &cut, sizeof cut) != 0) return;
+  layout->axis[axis] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = dim};
+  layout->cut[dim] = cut;
+}
+
+// What comes out partial is reduced before anybody reads it: the gradient of a parameter to where the parameter or a state
+// of its optimizer is, which the update follows; anything else to all ranks.
+static void expect_reduced(const Planner *p, const Graph *graph, const Tensor *t, Layout *layout, int axis) {
+  layout->axis[axis] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+  if (t->role != ROLE_GRADIENT || t->of < 0) return;
+  for (int i = 0; i < graph->tensors.len && layout->axis[axis].kind == LAYOUT_REPLICATED; i++) {
+    const Tensor *stored = graph_tensor(graph, i);
+    if (!plan_is_stored(stored) || (i != t->of && stored->of != t->of) || !same_shape(stored, t)) continue;
+    const OpSharding s = plan_stored(p, stored->name);
+    lie_as(layout, &s, t, axis);
+  }
+}
+
 static void plan_op(const Planner *p, Graph *graph, Op *op) {
   const Tensor *out = graph_tensor(graph, op->out);
   op->sharding = sharding_replicate();
@@ -112,11 +140,10 @@ static void plan_op(const Planner *p, Graph *graph, Op *op) {
     plan_choices_of_op(p, graph, op, chosen);
     op->sharding = plan_resolve_op(p, graph, op, chosen);
   }
-  // What comes out partial is reduced before anybody reads it.
   for (int r = 0; r < op_results(op); r++) {
     Layout layout = sharding_result(graph, op, r, &p->mesh);
     for (int a = 0; a < p->mesh.n_axes; a++)
-      if (layout.axis[a].kind == LAYOUT_PARTIAL) layout.axis[a].kind = LAYOUT_REPLICATED;
+      if (layout.axis[a].kind == LAYOUT_PARTIAL) expect_reduced(p, graph, graph_tensor(graph, op_result(op, r)), &layout, a);
     graph_tensor(graph, op_result(op, r))->layout = layout;
   }
 }
@@ -126,9 +153,7 @@ static void plan_op(const Planner *p, Graph *graph, Op *op) {
 // The state of an optimizer lies as its parameter; anything else is on every rank.
 static void follow_parameter(OpSharding *s, const Planner *p, const Tensor *t, int axis) {
   const Tensor *param = t->of >= 0 ? graph_tensor(p->model->train, t->of) : NULL;
-  if (param == NULL || param->rank != t->rank ||
-      memcmp(param->extent, t->extent, sizeof(int64_t) * (size_t)t->rank) != 0)
-    return;
+  if (param == NULL || !same_shape(param, t)) return;
   const OpSharding of = plan_stored(p, param->name);
   if (of.dim[axis] >= 0) split(s, axis, of.dim[axis], of.unit[axis], &p->mesh);
   s->pin[axis] = of.pin[axis];

@@ -65,7 +65,7 @@ static int new_event(Scheduler *s) {
   return s->program->n_events++;
 }
 
-static bool communicates(const Step *step) { return step->kind == STEP_COLLECTIVE; }
+static bool communicates(const Step *step) { return step_stream(step) == STREAM_COMM; }
 
 // join: nothing may be in flight when the procedure ends.
 static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {

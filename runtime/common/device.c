@@ -57,11 +57,14 @@ void device_start(void) {
 ncclComm_t parcc_axis(int stride, int size) {
   if (stride < 1 || size < 1 || parcc.ranks % (stride * size) != 0)
     fail_alone(FAIL_INTERNAL, "axis of stride %d and size %d in %d ranks", stride, size, parcc.ranks);
-  const int line = parcc.rank / (stride * size) * stride + parcc.rank % stride;
-  ncclComm_t axis;
-  CHECK_NCCL(ncclCommSplit(comms[0], line, parcc.rank / stride % size, &axis, NULL));
-  add_comm(axis);
-  return axis;
+  return parcc_line(parcc.rank / (stride * size) * stride + parcc.rank % stride, parcc.rank / stride % size);
+}
+
+ncclComm_t parcc_line(int line, int place) {
+  ncclComm_t comm;
+  CHECK_NCCL(ncclCommSplit(comms[0], line, place, &comm, NULL));
+  add_comm(comm);
+  return comm;
 }
 
 void parcc_events(cudaEvent_t *events, int n) {

@@ -92,6 +92,15 @@ static void keep_own(const Exchange *x) {
   box_copy(x->dst, &needed, x->src, &own, &part, x->from->rank, x->size, parcc.comm);
 }
 
+void parcc_slice(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, ParccType type, long samples) {
+  static const size_t size[] = {sizeof(float), sizeof(double), sizeof(int)};
+  const Box own = box_of_rank(from, parcc.rank, samples), needed = box_of_rank(to, parcc.rank, samples);
+  const Box part = box_intersection(&own, &needed, from->rank);
+  for (int a = 0; a < to->n_axes; a++)
+    if (to->axis[a].place >= 0 && coordinate(&to->axis[a], parcc.rank) != to->axis[a].place) return;
+  box_copy((char *)dst, &needed, (const char *)src, &own, &part, from->rank, size[type], parcc.compute);
+}
+
 void parcc_exchange(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, void *stage, ParccType type,
                     long samples, ncclComm_t everybody) {
   static const size_t size[] = {sizeof(float), sizeof(double), sizeof(int)};

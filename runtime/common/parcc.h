@@ -129,6 +129,8 @@ Interval parcc_window(Interval block, long scale, long before, long after, long 
 
 // The communicator of the ranks that differ from this one only in rank / stride % size. Lives until parcc_finish.
 ncclComm_t parcc_axis(int stride, int size);
+// That of the ranks that call with the same line, in the order of their places.
+ncclComm_t parcc_line(int line, int place);
 
 // Creates n events without timing. They live until parcc_finish; the array must, too.
 void parcc_events(cudaEvent_t *events, int n);
@@ -208,10 +210,25 @@ typedef struct {
   ParccPlacing axis[PARCC_MAX_AXES];
 } ParccDivision;
 
-// Gives every rank the part of dst that `to` says, from the ranks that hold it by `from`, in stream comm. Called by all ranks
-// of `everybody`. stage: device memory for parts that are not contiguous, as much as a rank sends and receives; or NULL.
+// All of these bring a tensor that lies as `from` says to what `to` says. What moves between ranks goes in stream comm.
+// stage: device memory for what is not in order, or NULL where everything is. samples: in the batch at hand.
+
+// Messages between pairs of ranks, of all the ranks in `everybody`. stage: as much as does not lie in one run where it is
+// sent from and received to.
 void parcc_exchange(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, void *stage, ParccType type,
                     long samples, ncclComm_t everybody);
+
+// The ranks along some axes of the mesh (bits), which `over` holds in that order, each hold values of the same part; each gets
+// those of its part of it, reduced over all of them. Blocks may differ in size, and lie anywhere. stage: as large as src.
+void parcc_reduce_scatter(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, void *stage,
+                          ParccType type, ncclRedOp_t op, long samples, unsigned axes, ncclComm_t over);
+
+// The ranks along some axes each hold a part, and get all of them. stage: as large as dst.
+void parcc_all_gather(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, void *stage, ParccType type,
+                      long samples, unsigned axes, ncclComm_t over);
+
+// Each rank has the part that it needs: a copy, in stream compute.
+void parcc_slice(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, ParccType type, long samples);
 
 // ---- errors --------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
 //   plan        data parallel: the batch of 64 is divided over the ranks, parameters are on every rank
 //   parameters  61706
 //   memory      2164992 bytes on each device, in one arena (largest sum of live tensors: 2164992)
-//   sent by each rank in a step: forward 2 collectives, 8 bytes; backward 10 collectives, 246824 bytes; report 1 collective, 4 bytes
+//   moved by the busiest rank in a step: forward 2 collectives, 8 bytes; backward 10 collectives, 246824 bytes; report 1 collective, 4 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 2 PROG --data DIR
 
@@ -754,6 +754,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "lenet.dnn:14");
+  // all_reduce cross_entropy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
@@ -763,6 +764,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "lenet.dnn:14");
+  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
@@ -793,6 +795,7 @@ static void backward_cross_entropy(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense3 all_reduce", "lenet.dnn:12");
+  // all_reduce dense3.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense3_b_grad, t.dense3_b_grad, 10, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
@@ -808,6 +811,7 @@ static void backward_cross_entropy(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense3 all_reduce", "lenet.dnn:12");
+  // all_reduce dense3.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 840, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
@@ -818,6 +822,7 @@ static void backward_cross_entropy(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "lenet.dnn:11");
+  // all_reduce dense2.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 84, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
@@ -833,6 +838,7 @@ static void backward_cross_entropy(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "lenet.dnn:11");
+  // all_reduce dense2.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 10080, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 }
@@ -846,6 +852,7 @@ static void backward_relu(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense1 all_reduce", "lenet.dnn:10");
+  // all_reduce dense1.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 120, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
@@ -861,6 +868,7 @@ static void backward_relu(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense1 all_reduce", "lenet.dnn:10");
+  // all_reduce dense1.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 48000, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
 
@@ -874,6 +882,7 @@ static void backward_relu(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("conv2 all_reduce", "lenet.dnn:8");
+  // all_reduce conv2.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.conv2_b_grad, t.conv2_b_grad, 16, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
 
@@ -897,6 +906,7 @@ static void backward_relu(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("conv2 all_reduce", "lenet.dnn:8");
+  // all_reduce conv2.w.grad: [co, c, r, s], a sum over data -> [co, c, r, s]
   CHECK_NCCL(ncclAllReduce(t.conv2_w_grad, t.conv2_w_grad, 2400, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
 }
@@ -913,6 +923,7 @@ static void backward_maxpool2d(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("conv1 all_reduce", "lenet.dnn:7");
+  // all_reduce conv1.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.conv1_b_grad, t.conv1_b_grad, 6, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
 
@@ -929,6 +940,7 @@ static void backward_maxpool2d(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("conv1 all_reduce", "lenet.dnn:7");
+  // all_reduce conv1.w.grad: [co, c, r, s], a sum over data -> [co, c, r, s]
   CHECK_NCCL(ncclAllReduce(t.conv1_w_grad, t.conv1_w_grad, 150, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
 }
@@ -950,6 +962,7 @@ static void report(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "lenet.dnn:15");
+  // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[11], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[11], 0));
@@ -1101,6 +1114,7 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "lenet.dnn:14");
+  // all_reduce cross_entropy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
@@ -1110,6 +1124,7 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "lenet.dnn:14");
+  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
@@ -1127,6 +1142,7 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "lenet.dnn:15");
+  // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_accuracy_sum, t.eval_accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));

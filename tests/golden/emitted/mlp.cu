@@ -4,7 +4,7 @@
 //   plan        data parallel: the batch of 64 is divided over the ranks, parameters are on every rank
 //   parameters  669706
 //   memory      8121600 bytes on each device, in one arena (largest sum of live tensors: 8121600)
-//   sent by each rank in a step: forward 2 collectives, 12 bytes; backward 6 collectives, 4018236 bytes; report 1 collective, 6 bytes
+//   moved by the busiest rank in a step: forward 2 collectives, 12 bytes; backward 6 collectives, 4018236 bytes; report 1 collective, 6 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 4 PROG --data DIR
 
@@ -459,6 +459,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "mlp.dnn:13");
+  // all_reduce cross_entropy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
@@ -468,6 +469,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "mlp.dnn:13");
+  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
@@ -492,6 +494,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense3 all_reduce", "mlp.dnn:11");
+  // all_reduce dense3.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense3_b_grad, t.dense3_b_grad, 10, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
@@ -507,6 +510,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense3 all_reduce", "mlp.dnn:11");
+  // all_reduce dense3.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 5120, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
@@ -517,6 +521,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "mlp.dnn:9");
+  // all_reduce dense2.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 512, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
@@ -532,6 +537,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "mlp.dnn:9");
+  // all_reduce dense2.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 262144, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
@@ -542,6 +548,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense1 all_reduce", "mlp.dnn:9");
+  // all_reduce dense1.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 512, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
@@ -554,6 +561,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense1 all_reduce", "mlp.dnn:9");
+  // all_reduce dense1.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 401408, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
 }
@@ -568,6 +576,7 @@ static void report(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "mlp.dnn:14");
+  // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
@@ -660,6 +669,7 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "mlp.dnn:13");
+  // all_reduce cross_entropy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
@@ -669,6 +679,7 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "mlp.dnn:13");
+  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
@@ -687,6 +698,7 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "mlp.dnn:14");
+  // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_accuracy_sum, t.eval_accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));

@@ -4,7 +4,7 @@
 //   plan        data parallel: the batch of 5 is divided over the ranks, parameters are on every rank
 //   parameters  360
 //   memory      19456 bytes on each device, in one arena (largest sum of live tensors: 19456)
-//   sent by each rank in a step: forward 3 collectives, 267 bytes; backward 10 collectives, 4096 bytes
+//   moved by the busiest rank in a step: forward 3 collectives, 267 bytes; backward 10 collectives, 4096 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 3 PROG --data DIR
 
@@ -738,6 +738,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("batchnorm1 all_reduce", "norms.dnn:5");
+  // all_reduce batchnorm1.mean.sum: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_sum, t.batchnorm1_mean_sum, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
@@ -749,6 +750,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("batchnorm1 all_reduce", "norms.dnn:5");
+  // all_reduce batchnorm1.square: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_square, t.batchnorm1_square, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
@@ -772,6 +774,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "norms.dnn:8");
+  // all_reduce mean.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.mean_sum, t.mean_sum, 1, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
@@ -795,16 +798,19 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("layernorm1 all_reduce", "norms.dnn:6");
+  // all_reduce layernorm1.gamma.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.layernorm1_gamma_grad, t.layernorm1_gamma_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // all_reduce layernorm1.beta.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.layernorm1_beta_grad, t.layernorm1_beta_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "norms.dnn:6");
+  // all_reduce dense2.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
@@ -820,6 +826,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "norms.dnn:6");
+  // all_reduce dense2.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 144, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
@@ -830,14 +837,17 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("batchnorm1 all_reduce", "norms.dnn:5");
+  // all_reduce batchnorm1.mean.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad, t.batchnorm1_mean_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // all_reduce batchnorm1.scale.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_scale_grad, t.batchnorm1_scale_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // all_reduce batchnorm1.beta.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_beta_grad, t.batchnorm1_beta_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
@@ -851,6 +861,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("batchnorm1 all_reduce", "norms.dnn:5");
+  // all_reduce batchnorm1.mean.grad.2: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad_2, t.batchnorm1_mean_grad_2, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
@@ -867,6 +878,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense1 all_reduce", "norms.dnn:5");
+  // all_reduce dense1.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
 
@@ -879,6 +891,7 @@ static void backward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense1 all_reduce", "norms.dnn:5");
+  // all_reduce dense1.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 144, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 }
@@ -967,10 +980,12 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "norms.dnn:8");
+  // all_reduce mean.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 1, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // all_reduce mean.sum.2: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_2, t.eval_mean_sum_2, 1, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));

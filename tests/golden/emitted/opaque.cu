@@ -4,7 +4,7 @@
 //   plan        data parallel: the batch of 7 is divided over the ranks, parameters are on every rank
 //   parameters  105
 //   memory      7680 bytes on each device, in one arena (largest sum of live tensors: 7680)
-//   sent by each rank in a step: forward 6 collectives, 285 bytes; backward 11 collectives, 784 bytes
+//   moved by the busiest rank in a step: forward 6 collectives, 227 bytes; backward 11 collectives, 672 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 3 PROG --data DIR
 
@@ -27,18 +27,21 @@ void sort_rows_grad(cudaStream_t stream, const float *x, const long *x_extent, c
 enum { RANKS = 3, DATA = 3 };
 
 static Interval batch; // this rank's part of 7, over data
+static Interval n; // this rank's part of 7, over no axis
+static Interval n_2; // this rank's part of 7, over data
 static ncclComm_t over_data;
 static cudaEvent_t event[10];
-static ncclComm_t everybody;
 static long samples = 7; // in the batch at hand
 
 // How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of
 // each axis (-1: replicated, -2: divided, else the coordinate that holds the tensor).
 static const ParccDivision division[] = {
     {2, {{7, 7, 1, 0, 0, 1, 3}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -2}, {1, 1, -2}}},
-    {2, {{7, 0, 1, 0, 0, 1, 0}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -1}}},
+    {2, {{7, 7, 1, 0, 0, 1, 2}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -2}}},
     {2, {{7, 7, 1, 0, 0, 1, 3}, {5, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -2}, {1, 1, -2}}},
-    {2, {{7, 0, 1, 0, 0, 1, 0}, {5, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -1}}},
+    {2, {{7, 7, 1, 0, 0, 1, 2}, {5, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -2}}},
+    {2, {{7, 0, 1, 0, 0, 1, 0}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -1}}},
+    {2, {{7, 7, 1, 0, 0, 1, 1}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -2}, {1, 1, -1}}},
 };
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
@@ -119,8 +122,8 @@ static struct {
   float *sorted_y_grad_4; // sorted.y.grad.4 [batch.len, 6]
   float *tanh_grad; // tanh.grad [batch.len, 6]
   float *dense1_y_2_grad; // dense1.y.2.grad [batch.len, 6]
-  float *sorted_y_moved; // sorted.y.moved [7, 6]
-  float *stop_moved; // stop.moved [7, 5]
+  float *sorted_y_whole; // sorted.y.whole [n.len, 6]
+  float *stop_whole; // stop.whole [n.len, 5]
   float *cross_entropy_sum_whole; // cross_entropy.sum.whole []
   float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
   float *mean_sum_whole; // mean.sum.whole []
@@ -130,14 +133,12 @@ static struct {
   float *table_grad_whole; // table.grad.whole [6, 3]
   float *dense2_b_grad_whole; // dense2.b.grad.whole [4]
   float *dense2_w_grad_whole; // dense2.w.grad.whole [4, 6]
-  float *sorted_y_grad_3_whole; // sorted.y.grad.3.whole [7, 6]
+  float *sorted_y_grad_3_part; // sorted.y.grad.3.part [n_2.len, 6]
+  float *sorted_y_grad_3_part_moved; // sorted.y.grad.3.part.moved [batch.len, 6]
   float *heat_grad_3_whole; // heat.grad.3.whole []
-  float *sorted_y_grad_3_whole_moved; // sorted.y.grad.3.whole.moved [batch.len, 6]
   float *weight_grad_whole; // weight.grad.whole [6]
   float *dense1_b_grad_whole; // dense1.b.grad.whole [6]
   float *dense1_w_grad_whole; // dense1.w.grad.whole [6, 5]
-  float *sorted_y_stage; // sorted.y.stage [60]
-  float *stop_stage; // stop.stage [50]
   float *eval_x; // x [batch.len, 5]
   int *eval_label; // label [batch.len]
   float *eval_tanh; // tanh [batch.len, 6]
@@ -163,16 +164,14 @@ static struct {
   float *eval_mul; // mul []
   float *eval_add_2; // add.2 []
   float *eval_loss; // loss []
-  float *eval_sorted_y_moved; // sorted.y.moved [7, 6]
-  float *eval_stop_moved; // stop.moved [7, 5]
+  float *eval_sorted_y_whole; // sorted.y.whole [n.len, 6]
+  float *eval_stop_whole; // stop.whole [n.len, 5]
   float *eval_cross_entropy_sum_whole; // cross_entropy.sum.whole []
   float *eval_cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
   float *eval_mean_sum_whole; // mean.sum.whole []
   float *eval_mean_sum_2_whole; // mean.sum.2.whole []
   float *eval_mean_sum_3_whole; // mean.sum.3.whole []
   float *eval_mean_sum_4_whole; // mean.sum.4.whole []
-  float *eval_sorted_y_stage; // sorted.y.stage [60]
-  float *eval_stop_stage; // stop.stage [50]
 } t;
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------
@@ -793,15 +792,15 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_gather", "opaque.dnn:16");
-  parcc_exchange(t.sorted_y, &division[0], t.sorted_y_moved, &division[1], t.sorted_y_stage, PARCC_FLOAT, samples, everybody);
+  // all_gather sorted.y: [n/data, c] -> [n, c]
+  parcc_all_gather(t.sorted_y, &division[0], t.sorted_y_whole, &division[1], NULL, PARCC_FLOAT, samples, 1, over_data);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.sorted_y_stage, 240});
 
   AT("distances", "opaque.dnn:16");
   {
-    const long a_extent[] = {batch.len, 6}, b_extent[] = {7, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances(parcc.compute, t.sorted_y, a_extent, t.sorted_y_moved, b_extent, t.heat, NULL, t.distances, d_extent,
+    const long a_extent[] = {batch.len, 6}, b_extent[] = {n.len, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
+    distances(parcc.compute, t.sorted_y, a_extent, t.sorted_y_whole, b_extent, t.heat, NULL, t.distances, d_extent,
               start);
   }
 
@@ -812,17 +811,18 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_gather", "opaque.dnn:17");
-  parcc_exchange(t.stop, &division[2], t.stop_moved, &division[3], t.stop_stage, PARCC_FLOAT, samples, everybody);
+  // all_gather stop: [batch/data, d1] -> [batch, d1]
+  parcc_all_gather(t.stop, &division[2], t.stop_whole, &division[3], NULL, PARCC_FLOAT, samples, 1, over_data);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.stop, 60}, {t.stop_stage, 200});
+  LIFETIME_END({t.stop, 60});
 
   AT("distances", "opaque.dnn:17");
   {
-    const long a_extent[] = {batch.len, 5}, b_extent[] = {7, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances(parcc.compute, t.x, a_extent, t.stop_moved, b_extent, t.stop_2, NULL, t.distances_2, d_extent, start);
+    const long a_extent[] = {batch.len, 5}, b_extent[] = {n.len, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
+    distances(parcc.compute, t.x, a_extent, t.stop_whole, b_extent, t.stop_2, NULL, t.distances_2, d_extent, start);
   }
-  LIFETIME_END({t.stop_2, 4}, {t.stop_moved, 140});
+  LIFETIME_END({t.stop_2, 4}, {t.stop_whole, 140});
 
   AT("embedding", "opaque.dnn:18");
   LAUNCH_LANES(k_embedding, 18 * batch.len, t.embedding, t.sorted_place, t.table, 6 * batch.len, 3);
@@ -847,6 +847,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:19");
+  // all_reduce cross_entropy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
@@ -856,6 +857,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:19");
+  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
@@ -865,6 +867,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:20");
+  // all_reduce mean.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.mean_sum, t.mean_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
@@ -875,6 +878,7 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:20");
+  // all_reduce mean.sum.3: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.mean_sum_3, t.mean_sum_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
@@ -910,6 +914,7 @@ static void backward_neg(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense3 all_reduce", "opaque.dnn:18");
+  // all_reduce dense3.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense3_b_grad, t.dense3_b_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
@@ -921,6 +926,7 @@ static void backward_neg(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense3 all_reduce", "opaque.dnn:18");
+  // all_reduce dense3.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 12, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
@@ -931,12 +937,14 @@ static void backward_neg(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:18");
+  // all_reduce table.grad: [width, d1], a sum over data -> [width, d1]
   CHECK_NCCL(ncclAllReduce(t.table_grad, t.table_grad, 18, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "opaque.dnn:18");
+  // all_reduce dense2.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 }
@@ -945,42 +953,46 @@ static void backward_neg(void) {
 static void backward_distances(void) {
   AT("distances", "opaque.dnn:16");
   {
-    const long a_extent[] = {batch.len, 6}, b_extent[] = {7, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances_grad(parcc.compute, t.sorted_y, a_extent, t.sorted_y_moved, b_extent, t.heat, NULL, t.distances,
+    const long a_extent[] = {batch.len, 6}, b_extent[] = {n.len, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
+    distances_grad(parcc.compute, t.sorted_y, a_extent, t.sorted_y_whole, b_extent, t.heat, NULL, t.distances,
                    d_extent, t.distances_grad, t.sorted_y_grad_2, t.sorted_y_grad_3, t.heat_grad_3, start);
   }
-  LIFETIME_END({t.distances, 84}, {t.distances_grad, 84}, {t.sorted_y_moved, 168});
+  LIFETIME_END({t.distances, 84}, {t.distances_grad, 84}, {t.sorted_y_whole, 168});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("all_reduce", "opaque.dnn:16");
-  CHECK_NCCL(ncclAllReduce(t.sorted_y_grad_3, t.sorted_y_grad_3, 42, ncclFloat, ncclSum, over_data, parcc.comm));
+  AT("reduce_scatter", "opaque.dnn:16");
+  // reduce_scatter sorted.y.grad.3: [n, c], a sum over data -> [n/data, c]
+  parcc_reduce_scatter(t.sorted_y_grad_3, &division[4], t.sorted_y_grad_3_part, &division[5], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_data);
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  LIFETIME_END({t.sorted_y_grad_3, 168});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("slice", "opaque.dnn:15");
-  parcc_exchange(t.sorted_y_grad_3_whole, &division[1], t.sorted_y_grad_3_whole_moved, &division[0], NULL, PARCC_FLOAT, samples, everybody);
+  AT("exchange", "opaque.dnn:16");
+  // exchange sorted.y.grad.3.part: [n/data, c] -> [n/data, c]
+  parcc_exchange(t.sorted_y_grad_3_part, &division[5], t.sorted_y_grad_3_part_moved, &division[0], NULL, PARCC_FLOAT, samples, over_data);
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
-  LIFETIME_END({t.sorted_y_grad_3_whole, 168});
+  LIFETIME_END({t.sorted_y_grad_3_part, 72});
 
   AT("dense2 dense", "opaque.dnn:18");
-  LAUNCH_LANES(k_dense_sorted_grad, 6 * batch.len, t.sorted_y_grad_4, t.cross_entropy_z_grad_3, t.dense2_w, t.sorted_y_grad_2, t.sorted_y_grad_3_whole_moved, batch.len, 6);
-  LIFETIME_END({t.sorted_y_grad_2, 72}, {t.sorted_y_grad_3_whole_moved, 72});
+  LAUNCH_LANES(k_dense_sorted_grad, 6 * batch.len, t.sorted_y_grad_4, t.cross_entropy_z_grad_3, t.dense2_w, t.sorted_y_grad_2, t.sorted_y_grad_3_part_moved, batch.len, 6);
   LAUNCH_LANES(k_dense_grad, 24, t.dense2_w_grad, t.cross_entropy_z_grad_3, t.sorted_y, 4, 6, batch.len);
-  LIFETIME_END({t.cross_entropy_z_grad_3, 48});
+  LIFETIME_END({t.sorted_y_grad_2, 72}, {t.sorted_y_grad_3_part_moved, 72}, {t.cross_entropy_z_grad_3, 48});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_reduce", "opaque.dnn:18");
+  // all_reduce dense2.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 24, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:16");
+  // all_reduce heat.grad.3: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.heat_grad_3, t.heat_grad_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
 }
@@ -998,6 +1010,7 @@ static void backward_sorted(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:15");
+  // all_reduce weight.grad: [width], a sum over data -> [width]
   CHECK_NCCL(ncclAllReduce(t.weight_grad, t.weight_grad, 6, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
 
@@ -1008,6 +1021,7 @@ static void backward_sorted(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense1 all_reduce", "opaque.dnn:14");
+  // all_reduce dense1.b.grad: [co], a sum over data -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 6, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
 
@@ -1018,6 +1032,7 @@ static void backward_sorted(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense1 all_reduce", "opaque.dnn:14");
+  // all_reduce dense1.w.grad: [co, ci], a sum over data -> [co, ci]
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 30, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
@@ -1117,18 +1132,18 @@ static void evaluate_dense1(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_gather", "opaque.dnn:16");
-  parcc_exchange(t.eval_sorted_y, &division[0], t.eval_sorted_y_moved, &division[1], t.eval_sorted_y_stage, PARCC_FLOAT, samples, everybody);
+  // all_gather sorted.y: [n/data, c] -> [n, c]
+  parcc_all_gather(t.eval_sorted_y, &division[0], t.eval_sorted_y_whole, &division[1], NULL, PARCC_FLOAT, samples, 1, over_data);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.eval_sorted_y_stage, 240});
 
   AT("distances", "opaque.dnn:16");
   {
-    const long a_extent[] = {batch.len, 6}, b_extent[] = {7, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances(parcc.compute, t.eval_sorted_y, a_extent, t.eval_sorted_y_moved, b_extent, t.heat, NULL,
+    const long a_extent[] = {batch.len, 6}, b_extent[] = {n.len, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
+    distances(parcc.compute, t.eval_sorted_y, a_extent, t.eval_sorted_y_whole, b_extent, t.heat, NULL,
               t.eval_distances, d_extent, start);
   }
-  LIFETIME_END({t.eval_sorted_y_moved, 168});
+  LIFETIME_END({t.eval_sorted_y_whole, 168});
 
   AT("stop", "opaque.dnn:17");
   LAUNCH_FLAT(k_stop, 5 * batch.len, t.eval_stop, t.eval_x, 5 * batch.len);
@@ -1137,18 +1152,19 @@ static void evaluate_dense1(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_gather", "opaque.dnn:17");
-  parcc_exchange(t.eval_stop, &division[2], t.eval_stop_moved, &division[3], t.eval_stop_stage, PARCC_FLOAT, samples, everybody);
+  // all_gather stop: [batch/data, d1] -> [batch, d1]
+  parcc_all_gather(t.eval_stop, &division[2], t.eval_stop_whole, &division[3], NULL, PARCC_FLOAT, samples, 1, over_data);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.eval_stop, 60}, {t.eval_stop_stage, 200});
+  LIFETIME_END({t.eval_stop, 60});
 
   AT("distances", "opaque.dnn:17");
   {
-    const long a_extent[] = {batch.len, 5}, b_extent[] = {7, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
-    distances(parcc.compute, t.eval_x, a_extent, t.eval_stop_moved, b_extent, t.eval_stop_2, NULL, t.eval_distances_2,
+    const long a_extent[] = {batch.len, 5}, b_extent[] = {n.len, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
+    distances(parcc.compute, t.eval_x, a_extent, t.eval_stop_whole, b_extent, t.eval_stop_2, NULL, t.eval_distances_2,
               d_extent, start);
   }
-  LIFETIME_END({t.eval_x, 60}, {t.eval_stop_2, 4}, {t.eval_stop_moved, 140});
+  LIFETIME_END({t.eval_x, 60}, {t.eval_stop_2, 4}, {t.eval_stop_whole, 140});
 
   AT("embedding", "opaque.dnn:18");
   LAUNCH_LANES(k_embedding, 18 * batch.len, t.eval_embedding, t.eval_sorted_place, t.table, 6 * batch.len, 3);
@@ -1171,13 +1187,13 @@ static void evaluate_dense3(void) {
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_LANES(k_cross_entropy4, batch.len, t.eval_cross_entropy_each, t.eval_add, t.eval_label, batch.len);
-  LIFETIME_END({t.eval_add, 48});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
-  LIFETIME_END({t.eval_cross_entropy_each, 12});
+  LIFETIME_END({t.eval_add, 48}, {t.eval_cross_entropy_each, 12});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:19");
+  // all_reduce cross_entropy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
@@ -1188,6 +1204,7 @@ static void evaluate_dense3(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:19");
+  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
@@ -1198,6 +1215,7 @@ static void evaluate_dense3(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:20");
+  // all_reduce mean.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
@@ -1207,6 +1225,7 @@ static void evaluate_dense3(void) {
 // evaluate: from all_reduce on
 static void evaluate_all_reduce(void) {
   AT("all_reduce", "opaque.dnn:20");
+  // all_reduce mean.sum.2: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_2, t.eval_mean_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
@@ -1217,10 +1236,12 @@ static void evaluate_all_reduce(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:20");
+  // all_reduce mean.sum.3: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_3, t.eval_mean_sum_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // all_reduce mean.sum.4: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_4, t.eval_mean_sum_4, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
@@ -1292,41 +1313,41 @@ static void place_tensors(void) {
   t.dense3_b = (float *)(arena + 2048);
   t.x = (float *)(arena + 4608);
   t.label = (int *)(arena + 4864);
-  t.tanh_ = (float *)(arena + 3584);
-  t.sorted_y = (float *)(arena + 3840);
-  t.sorted_place = (int *)(arena + 4096);
-  t.distances = (float *)(arena + 3072);
-  t.stop = (float *)(arena + 3328);
-  t.stop_2 = (float *)(arena + 4352);
-  t.distances_2 = (float *)(arena + 3328);
+  t.tanh_ = (float *)(arena + 3328);
+  t.sorted_y = (float *)(arena + 3584);
+  t.sorted_place = (int *)(arena + 3840);
+  t.distances = (float *)(arena + 2816);
+  t.stop = (float *)(arena + 3072);
+  t.stop_2 = (float *)(arena + 4096);
+  t.distances_2 = (float *)(arena + 3072);
   t.embedding = (float *)(arena + 2304);
   t.mean_over = (float *)(arena + 5376);
   t.dense3_y_2 = (float *)(arena + 2304);
-  t.add = (float *)(arena + 2816);
+  t.add = (float *)(arena + 4096);
   t.cross_entropy_z = (float *)(arena + 4352);
   t.cross_entropy_total = (float *)(arena + 5120);
   t.cross_entropy_each = (float *)(arena + 2304);
-  t.cross_entropy_sum = (float *)(arena + 2816);
+  t.cross_entropy_sum = (float *)(arena + 4096);
   t.cross_entropy_sum_2 = (float *)(arena + 5632);
   t.cross_entropy = (float *)(arena + 6400);
   t.exp_ = (float *)(arena + 2304);
   t.mean_sum = (float *)(arena + 5888);
   t.mean_sum_3 = (float *)(arena + 6144);
   t.mean_2 = (float *)(arena + 6656);
-  t.mul = (float *)(arena + 3328);
+  t.mul = (float *)(arena + 3072);
   t.add_2 = (float *)(arena + 6912);
   t.weight_grad = (float *)(arena + 4352);
-  t.table_grad = (float *)(arena + 3328);
+  t.table_grad = (float *)(arena + 4096);
   t.heat_grad = (float *)(arena + 2816);
   t.dense1_w_grad = (float *)(arena + 2304);
-  t.dense1_b_grad = (float *)(arena + 3840);
+  t.dense1_b_grad = (float *)(arena + 3584);
   t.dense2_w_grad = (float *)(arena + 2560);
   t.dense2_b_grad = (float *)(arena + 5632);
   t.dense3_w_grad = (float *)(arena + 4864);
   t.dense3_b_grad = (float *)(arena + 5888);
   t.table_grad_square = (float *)(arena + 3072);
-  t.heat_grad_square = (float *)(arena + 3584);
-  t.dense1_w_grad_square = (float *)(arena + 4096);
+  t.heat_grad_square = (float *)(arena + 3328);
+  t.dense1_w_grad_square = (float *)(arena + 3840);
   t.dense1_b_grad_square = (float *)(arena + 4608);
   t.dense2_w_grad_square = (float *)(arena + 5120);
   t.dense2_b_grad_square = (float *)(arena + 5376);
@@ -1343,9 +1364,9 @@ static void place_tensors(void) {
   t.dense3_w_u = (float *)(arena + 1792);
   t.dense3_b_u = (float *)(arena + 2048);
   t.loss = (float *)(arena + 7424);
-  t.distances_grad = (float *)(arena + 2816);
+  t.distances_grad = (float *)(arena + 3072);
   t.cross_entropy_sum_grad = (float *)(arena + 2304);
-  t.cross_entropy_total_grad = (float *)(arena + 3328);
+  t.cross_entropy_total_grad = (float *)(arena + 4096);
   t.cross_entropy_picked_grad = (float *)(arena + 6144);
   t.cross_entropy_z_grad_2 = (float *)(arena + 2304);
   t.cross_entropy_z_grad_3 = (float *)(arena + 5120);
@@ -1356,60 +1377,56 @@ static void place_tensors(void) {
   t.sorted_y_grad_4 = (float *)(arena + 2304);
   t.tanh_grad = (float *)(arena + 2816);
   t.dense1_y_2_grad = (float *)(arena + 3072);
-  t.sorted_y_moved = (float *)(arena + 2560);
-  t.stop_moved = (float *)(arena + 2816);
-  t.cross_entropy_sum_whole = (float *)(arena + 2816);
+  t.sorted_y_whole = (float *)(arena + 2560);
+  t.stop_whole = (float *)(arena + 2304);
+  t.cross_entropy_sum_whole = (float *)(arena + 4096);
   t.cross_entropy_sum_2_whole = (float *)(arena + 5632);
   t.mean_sum_whole = (float *)(arena + 5888);
   t.mean_sum_3_whole = (float *)(arena + 6144);
   t.dense3_b_grad_whole = (float *)(arena + 5888);
   t.dense3_w_grad_whole = (float *)(arena + 4864);
-  t.table_grad_whole = (float *)(arena + 3328);
+  t.table_grad_whole = (float *)(arena + 4096);
   t.dense2_b_grad_whole = (float *)(arena + 5632);
   t.dense2_w_grad_whole = (float *)(arena + 2560);
-  t.sorted_y_grad_3_whole = (float *)(arena + 2304);
+  t.sorted_y_grad_3_part = (float *)(arena + 2560);
+  t.sorted_y_grad_3_part_moved = (float *)(arena + 2816);
   t.heat_grad_3_whole = (float *)(arena + 5376);
-  t.sorted_y_grad_3_whole_moved = (float *)(arena + 2560);
   t.weight_grad_whole = (float *)(arena + 4352);
-  t.dense1_b_grad_whole = (float *)(arena + 3840);
+  t.dense1_b_grad_whole = (float *)(arena + 3584);
   t.dense1_w_grad_whole = (float *)(arena + 2304);
-  t.sorted_y_stage = (float *)(arena + 2304);
-  t.stop_stage = (float *)(arena + 2304);
-  t.eval_x = (float *)(arena + 3840);
-  t.eval_label = (int *)(arena + 4096);
+  t.eval_x = (float *)(arena + 3584);
+  t.eval_label = (int *)(arena + 3840);
   t.eval_tanh = (float *)(arena + 2304);
-  t.eval_sorted_y = (float *)(arena + 3328);
-  t.eval_sorted_place = (int *)(arena + 3584);
-  t.eval_distances = (float *)(arena + 2816);
-  t.eval_stop = (float *)(arena + 3072);
-  t.eval_stop_2 = (float *)(arena + 4352);
-  t.eval_distances_2 = (float *)(arena + 3072);
+  t.eval_sorted_y = (float *)(arena + 3072);
+  t.eval_sorted_place = (int *)(arena + 3328);
+  t.eval_distances = (float *)(arena + 2560);
+  t.eval_stop = (float *)(arena + 2816);
+  t.eval_stop_2 = (float *)(arena + 4096);
+  t.eval_distances_2 = (float *)(arena + 2816);
   t.eval_embedding = (float *)(arena + 2304);
-  t.eval_mean_over = (float *)(arena + 2560);
+  t.eval_mean_over = (float *)(arena + 3328);
   t.eval_dense3_y_2 = (float *)(arena + 2304);
-  t.eval_add = (float *)(arena + 2560);
+  t.eval_add = (float *)(arena + 3328);
   t.eval_cross_entropy_each = (float *)(arena + 2304);
-  t.eval_cross_entropy_sum = (float *)(arena + 2560);
+  t.eval_cross_entropy_sum = (float *)(arena + 3072);
   t.eval_cross_entropy_sum_2 = (float *)(arena + 2304);
-  t.eval_cross_entropy = (float *)(arena + 2816);
+  t.eval_cross_entropy = (float *)(arena + 2560);
   t.eval_mean_sum = (float *)(arena + 3328);
   t.eval_mean_sum_2 = (float *)(arena + 3584);
-  t.eval_mean_sum_3 = (float *)(arena + 2816);
+  t.eval_mean_sum_3 = (float *)(arena + 2560);
   t.eval_mean_sum_4 = (float *)(arena + 3840);
-  t.eval_mean_3 = (float *)(arena + 4608);
-  t.eval_mul = (float *)(arena + 3072);
+  t.eval_mean_3 = (float *)(arena + 4352);
+  t.eval_mul = (float *)(arena + 2816);
   t.eval_add_2 = (float *)(arena + 3840);
-  t.eval_loss = (float *)(arena + 3072);
-  t.eval_sorted_y_moved = (float *)(arena + 2560);
-  t.eval_stop_moved = (float *)(arena + 2560);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 2560);
+  t.eval_loss = (float *)(arena + 2816);
+  t.eval_sorted_y_whole = (float *)(arena + 2304);
+  t.eval_stop_whole = (float *)(arena + 2304);
+  t.eval_cross_entropy_sum_whole = (float *)(arena + 3072);
   t.eval_cross_entropy_sum_2_whole = (float *)(arena + 2304);
   t.eval_mean_sum_whole = (float *)(arena + 3328);
   t.eval_mean_sum_2_whole = (float *)(arena + 3584);
-  t.eval_mean_sum_3_whole = (float *)(arena + 2816);
+  t.eval_mean_sum_3_whole = (float *)(arena + 2560);
   t.eval_mean_sum_4_whole = (float *)(arena + 3840);
-  t.eval_sorted_y_stage = (float *)(arena + 2304);
-  t.eval_stop_stage = (float *)(arena + 2304);
 }
 
 // What --save writes and --load reads.
@@ -1459,9 +1476,10 @@ int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   over_data = parcc_axis(1, DATA);
   parcc_events(event, 10);
-  everybody = parcc_axis(1, RANKS);
   place_tensors();
   batch = parcc_block(7, 3, parcc.rank / 1 % DATA);
+  n = parcc_block(7, 1, 0);
+  n_2 = parcc_block(7, 3, parcc.rank / 1 % DATA);
   list_stored();
   init();
   parcc_load();
@@ -1479,6 +1497,7 @@ int main(int argc, char **argv) {
   for (long count; (count = parcc_next_eval()) > 0;) {
     samples = count;
     batch = parcc_block(count, 3, parcc.rank / 1 % DATA);
+    n = parcc_block(count, 1, 0);
     LOAD_BATCH(0, t.eval_x, batch, {0, 5});
     LOAD_BATCH(1, t.eval_label, batch);
     evaluate();

@@ -1,0 +1,279 @@
+#include "reshard.h"
+
+#include <stdlib.h>
+
+static const struct ReshardInfo {
+  const char *name;
+  LayoutKind from, to;
+  int same_dim;
+  ReshardHow how;
+} reshard_table[RESHARD_KINDS] = {
+#define LAYOUT_ANY LAYOUT_KINDS
+#define RESHARD(name, from, to, same_dim, how, bytes) {#name, LAYOUT_##from, LAYOUT_##to, same_dim, RESHARD_##how},
+#include "reshard.def"
+#undef RESHARD
+#undef LAYOUT_ANY
+};
+
+const char *reshard_name(ReshardKind kind) { return reshard_table[kind].name; }
+
+ReshardHow reshard_how(ReshardKind kind) { return reshard_table[kind].how; }
+
+ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim) {
+  for (int kind = 0; kind < RESHARD_KINDS; kind++) {
+    const struct ReshardInfo *info = &reshard_table[kind];
+    if (info->from == from && info->to == to && (info->same_dim < 0 || info->same_dim == (int)same_dim)) return (ReshardKind)kind;
+  }
+  fatal("no change of layout from kind %d to kind %d", (int)from, (int)to);
+}
+
+double reshard_bytes(ReshardKind kind, double n, int p, double x) {
+  (void)x;
+  switch (kind) {
+#define RESHARD(name, from, to, same_dim, how, bytes) case RESHARD_##name: return bytes;
+#include "reshard.def"
+#undef RESHARD
+  case RESHARD_KINDS: break;
+  }
+  return 0;
+}
+
+// ---- which axes change ---------------------------------------------------------------------------------------------
+
+static bool is_shard_of(const AxisLayout *axis, int dim) { return axis->kind == LAYOUT_SHARD && axis->dim == dim; }
+
+static bool cut_over_ranks(const Mesh *mesh, const Layout *layout, int dim) {
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (mesh->axis[a].size > 1 && is_shard_of(&layout->axis[a], dim)) return true;
+  return false;
+}
+
+static bool single_axis_differs(const Mesh *mesh, const Layout *from, const Layout *to, int a) {
+  const AxisLayout *x = &from->axis[a], *y = &to->axis[a];
+  if (a != mesh->n_axes - 1) return false;
+  if (x->kind == LAYOUT_SHARD && !is_shard_of(y, x->dim) && (cut_over_ranks(mesh, from, x->dim) || cut_over_ranks(mesh, to, x->dim)))
+    return true;
+  return y->kind == LAYOUT_SHARD && !is_shard_of(x, y->dim) &&
+         (cut_over_ranks(mesh, from, y->dim) || cut_over_ranks(mesh, to, y->dim));
+}
+
+static bool axis_differs(const Mesh *mesh, const Layout *from, const Layout *to, int a) {
+  const AxisLayout *x = &from->axis[a], *y = &to->axis[a];
+  if (mesh->axis[a].size == 1) return single_axis_differs(mesh, from, to, a);
+  if (x->kind != y->kind) return true;
+  switch (x->kind) {
+  case LAYOUT_SHARD: return x->dim != y->dim || memcmp(&from->cut[x->dim], &to->cut[y->dim], sizeof(Cut)) != 0;
+  case LAYOUT_PARTIAL: return x->reduce != y->reduce;
+  case LAYOUT_PINNED: return x->pin != y->pin;
+  default: return false;
+  }
+}
+
+uint32_t reshard_axes(const Mesh *mesh, const Layout *from, const Layout *to) {
+  uint32_t axes = 0;
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (axis_differs(mesh, from, to, a)) axes |= 1u << a;
+  return axes;
+}
+
+// ---- what ranks hold -----------------------------------------------------------------------------------------------
+
+static Block part(const Mesh *mesh, const Shape *shape, const Layout *layout, int rank, int dim) {
+  return cut_block(mesh, rank, layout_axes_of(layout, mesh->n_axes, dim), &layout->cut[dim], shape->extent[dim]);
+}
+
+static bool cut_along_batch(const Mesh *mesh, const Layout *layout, int dim) {
+  const int last = mesh->n_axes - 1;
+  return mesh->axis[last].size == 1 && is_shard_of(&layout->axis[last], dim);
+}
+
+// Every rank holds by `outer` what it holds by `inner`, whatever the length of the batch.
+static bool within(const Mesh *mesh, const Shape *shape, const Layout *inner, const Layout *outer) {
+  for (int i = 0; i < shape->rank; i++) {
+    const uint32_t x = layout_axes_of(inner, mesh->n_axes, i), y = layout_axes_of(outer, mesh->n_axes, i);
+    if (x == y && (x == 0 || memcmp(&inner->cut[i], &outer->cut[i], sizeof(Cut)) == 0)) continue;
+    if (cut_along_batch(mesh, inner, i) && cut_over_ranks(mesh, outer, i)) return false;
+    for (int rank = 0; rank < mesh_ranks(mesh); rank++) {
+      const Block a = part(mesh, shape, inner, rank, i), b = part(mesh, shape, outer, rank, i);
+      if (a.len > 0 && (a.lo < b.lo || a.lo + a.len > b.lo + b.len)) return false;
+    }
+  }
+  return true;
+}
+
+int64_t layout_elements(const Mesh *mesh, const Shape *shape, const Layout *layout) {
+  int64_t most = 0;
+  for (int rank = 0; rank < mesh_ranks(mesh); rank++) {
+    int64_t elements = 1;
+    for (int i = 0; i < shape->rank; i++) elements *= part(mesh, shape, layout, rank, i).len;
+    most = max_i64(most, elements);
+  }
+  return most;
+}
+
+// ---- which step ----------------------------------------------------------------------------------------------------
+
+// The one dimension that the axes shard, plainly cut; -1: several, or a window.
+static int plain_dim(const Mesh *mesh, const Shape *shape, const Layout *layout, uint32_t axes) {
+  int dim = -1;
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (!(axes >> a & 1)) continue;
+    if (dim >= 0 && layout->axis[a].dim != dim) return -1;
+    dim = layout->axis[a].dim;
+  }
+  return dim >= 0 && cut_is_plain(&layout->cut[dim], shape->extent[dim]) ? dim : -1;
+}
+
+// The row that all axes have in common; RESHARD_exchange where they differ. Slices and drops go together.
+static ReshardKind common_kind(const Mesh *mesh, const Layout *from, const Layout *to, uint32_t axes) {
+  ReshardKind common = RESHARD_KINDS;
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (!(axes >> a & 1)) continue;
+    const AxisLayout *x = &from->axis[a], *y = &to->axis[a];
+    if (mesh->axis[a].size == 1) return RESHARD_exchange;
+    const ReshardKind kind = reshard_between(x->kind, y->kind, x->kind == LAYOUT_SHARD && y->kind == LAYOUT_SHARD && x->dim == y->dim);
+    if (common == RESHARD_KINDS || common == kind) common = kind;
+    else if (reshard_how(common) == RESHARD_LOCAL && reshard_how(kind) == RESHARD_LOCAL) common = RESHARD_slice;
+    else return RESHARD_exchange;
+  }
+  return common;
+}
+
+// Whether the blocks of all ranks are such that the row means what it says; else an exchange does the same.
+static bool fits(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard step) {
+  const bool several = (step.axes & (step.axes - 1)) != 0;
+  switch (step.kind) {
+  case RESHARD_reduce_scatter:
+  case RESHARD_scatter: return plain_dim(mesh, shape, to, step.axes) >= 0 && within(mesh, shape, to, from);
+  case RESHARD_all_gather:
+  case RESHARD_gather: return plain_dim(mesh, shape, from, step.axes) >= 0 && within(mesh, shape, from, to);
+  case RESHARD_slice: return within(mesh, shape, to, from);
+  case RESHARD_all_to_all:
+    return plain_dim(mesh, shape, from, step.axes) >= 0 && plain_dim(mesh, shape, to, step.axes) >= 0;
+  case RESHARD_reblock: return !several;
+  default: return true;
+  }
+}
+
+// Windows may overlap, and may leave something out that no other rank then has.
+static bool is_window(const Shape *shape, const Layout *layout, int a) {
+  const AxisLayout *axis = &layout->axis[a];
+  return axis->kind == LAYOUT_SHARD && !cut_is_plain(&layout->cut[axis->dim], shape->extent[axis->dim]);
+}
+
+bool reshard_find(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard *step) {
+  bool reduces = false;
+  step->axes = reshard_axes(mesh, from, to);
+  if (step->axes == 0) return false;
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (!(step->axes >> a & 1)) continue;
+    if (to->axis[a].kind == LAYOUT_PARTIAL || is_window(shape, from, a)) return false;
+    reduces |= from->axis[a].kind == LAYOUT_PARTIAL;
+  }
+  step->kind = common_kind(mesh, from, to, step->axes);
+  if (!fits(mesh, shape, from, to, *step)) step->kind = RESHARD_exchange;
+  return !(reduces && step->kind == RESHARD_exchange);
+}
+
+// ---- what it moves -------------------------------------------------------------------------------------------------
+
+double reshard_cost(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element) {
+  Layout together = *from;
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (step.axes >> a & 1) together.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+  const int64_t n = layout_elements(mesh, shape, &together);
+  const bool measured = step.kind == RESHARD_reblock || step.kind == RESHARD_exchange;
+  const int64_t x = measured ? reshard_exchange(mesh, shape, from, to).moved : 0;
+  return reshard_bytes(step.kind, (double)n * element, mesh_parts(mesh, step.axes), (double)x * element);
+}
+
+// Does rank p give rank q its part? Along axes where the tensor is on every rank, or waits to be reduced, q has its own.
+static bool gives(const Mesh *mesh, const Layout *from, const Layout *to, int p, int q) {
+  for (int a = mesh->n_axes - 1; a >= 0; a--) {
+    const int size = mesh->axis[a].size, of_p = p % size, of_q = q % size;
+    const AxisLayout *x = &from->axis[a], *y = &to->axis[a];
+    if (y->kind == LAYOUT_PINNED && y->pin != of_q) return false;
+    if (x->kind == LAYOUT_PINNED && x->pin != of_p) return false;
+    if ((x->kind == LAYOUT_REPLICATED || x->kind == LAYOUT_PARTIAL) && of_p != of_q) return false;
+    p /= size;
+    q /= size;
+  }
+  return true;
+}
+
+// Of a part in a whole: neighbours lie side by side. Where the batch is cut, what is true of the whole batch may not be of
+// a smaller one.
+static bool is_run(const Block *part, const Block *whole, int rank) {
+  bool full = true; // all dimensions behind
+  for (int i = rank - 1; i >= 0; i--) {
+    if (part[i].len != 1 && !full) return false;
+    full &= part[i].len == whole[i].len;
+  }
+  return true;
+}
+
+// What all ranks hold, rank after rank, dimension after dimension.
+static Block *blocks_of(const Mesh *mesh, const Shape *shape, const Layout *layout) {
+  const int ranks = mesh_ranks(mesh);
+  Block *blocks = malloc(sizeof *blocks * (size_t)ranks * LAYOUT_MAX_RANK);
+  if (blocks == NULL) fatal("out of memory");
+  for (int rank = 0; rank < ranks; rank++)
+    for (int i = 0; i < shape->rank; i++) blocks[rank * LAYOUT_MAX_RANK + i] = part(mesh, shape, layout, rank, i);
+  return blocks;
+}
+
+// The part of `here` that is in `there`; returns its elements.
+static int64_t intersect(const Shape *shape, const Block *here, const Block *there, Block *both) {
+  int64_t elements = 1;
+  for (int i = 0; i < shape->rank; i++) {
+    both[i].lo = max_i64(here[i].lo, there[i].lo);
+    both[i].len = max_i64(0, min_i64(here[i].lo + here[i].len, there[i].lo + there[i].len) - both[i].lo);
+    elements *= both[i].len;
+  }
+  return elements;
+}
+
+typedef struct Load { int64_t sent, received, staged; } Load; // of one rank
+
+Exchange reshard_exchange(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to) {
+  const int ranks = mesh_ranks(mesh);
+  Block *held = blocks_of(mesh, shape, from), *needed = blocks_of(mesh, shape, to), both[LAYOUT_MAX_RANK];
+  Load *load = calloc((size_t)ranks, sizeof *load);
+  Exchange most = {0, 0};
+  bool of_batch = false;
+  if (load == NULL) fatal("out of memory");
+  for (int i = 0; i < shape->rank; i++) of_batch |= cut_along_batch(mesh, from, i) || cut_along_batch(mesh, to, i);
+  for (int p = 0; p < ranks; p++)
+    for (int q = 0; q < ranks; q++) {
+      const Block *here = &held[p * LAYOUT_MAX_RANK], *there = &needed[q * LAYOUT_MAX_RANK];
+      if (p == q || !gives(mesh, from, to, p, q)) continue;
+      const int64_t elements = intersect(shape, here, there, both);
+      load[p].sent += elements;
+      load[q].received += elements;
+      if (of_batch || !is_run(both, here, shape->rank)) load[p].staged += elements;
+      if (of_batch || !is_run(both, there, shape->rank)) load[q].staged += elements;
+    }
+  for (int p = 0; p < ranks; p++) {
+    most.moved = max_i64(most.moved, max_i64(load[p].sent, load[p].received));
+    most.staged = max_i64(most.staged, load[p].staged);
+  }
+  free(held);
+  free(needed);
+  free(load);
+  return most;
+}
+
+Blocks reshard_blocks(const Mesh *mesh, const Shape *shape, const Layout *whole, const Layout *parts, uint32_t axes) {
+  Blocks blocks = {true, true};
+  for (int rank = 0; rank < mesh_ranks(mesh); rank++) {
+    int64_t before = 1; // elements of the whole in the dimensions before
+    for (int i = 0; i < shape->rank; i++) {
+      const Block w = part(mesh, shape, whole, rank, i), b = part(mesh, shape, parts, rank, i);
+      const bool divided = (layout_axes_of(parts, mesh->n_axes, i) & axes) != 0;
+      if (divided && before > 1) blocks.in_order = false;
+      if (divided && b.len * mesh_parts(mesh, axes) != w.len) blocks.equal = false;
+      before *= w.len;
+    }
+  }
+  return blocks;
+}

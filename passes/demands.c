@@ -1,0 +1,228 @@
+#include "demands.h"
+
+#include "route.h"
+#include "sharding.h"
+
+// ---- layouts wanted ------------------------------------------------------------------------------------------------
+
+static bool cut_by_ranks(const Mesh *mesh, const Layout *layout, int dim) {
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (mesh->axis[a].size > 1 && layout->axis[a].kind == LAYOUT_SHARD && layout->axis[a].dim == dim) return true;
+  return false;
+}
+
+// Along an axis of size 1 a tensor stays as it is: cut along the batch it keeps the batch's true length, and not cut along it
+// it is read as it is, unless ranks divide the dimension.
+static void keep_single_axes(const Layout *have, const Mesh *mesh, Layout *want) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    AxisLayout *axis = &want->axis[a];
+    if (mesh->axis[a].size > 1) continue;
+    if (have->axis[a].kind == LAYOUT_SHARD) {
+      const int dim = have->axis[a].dim;
+      if (want->cut[dim].units == 0) want->cut[dim] = have->cut[dim];
+      *axis = have->axis[a];
+    } else if (axis->kind != LAYOUT_SHARD || !cut_by_ranks(mesh, want, axis->dim)) {
+      *axis = (AxisLayout){.kind = LAYOUT_REPLICATED};
+    }
+  }
+  for (int i = 0; i < LAYOUT_MAX_RANK; i++)
+    if (layout_axes_of(want, mesh->n_axes, i) == 0) want->cut[i] = (Cut){0};
+}
+
+Layout demands_want(const Graph *graph, const Op *op, int tensor, const OpaqueArg *arg, const Mesh *mesh) {
+  Layout want = arg != NULL ? sharding_argument(op, arg, mesh) : sharding_operand(graph, op, tensor, mesh);
+  keep_single_axes(&graph_tensor(graph, tensor)->layout, mesh, &want);
+  return want;
+}
+
+Layout demands_leaving(const Graph *graph, int tensor, const Layout *layout, const Mesh *mesh) {
+  Layout want = *layout;
+  keep_single_axes(&graph_tensor(graph, tensor)->layout, mesh, &want);
+  return want;
+}
+
+// ---- collecting ----------------------------------------------------------------------------------------------------
+
+int demands_find(const Demands *d, int tensor, const Layout *want) {
+  const Versions *versions = &d->of[tensor];
+  for (int v = 0; v < versions->len; v++)
+    if (reshard_axes(d->mesh, &versions->at[v].layout, want) == 0) return v;
+  return -1;
+}
+
+static void demand(Demands *d, int tensor, const Layout *want, Phase phase) {
+  int version = demands_find(d, tensor, want);
+  if (version < 0) {
+    vec_push(d->arena, &d->of[tensor], (Version){.layout = *want, .parent = 0, .tensor = -1});
+    version = d->of[tensor].len - 1;
+  }
+  d->of[tensor].at[version].read |= 1u << phase;
+}
+
+typedef struct Reader { Demands *d; const Op *op; } Reader;
+
+static void demand_of_read(void *ctx, int tensor) {
+  const Reader *r = ctx;
+  const Layout want = demands_want(r->d->graph, r->op, tensor, NULL, r->d->mesh);
+  demand(r->d, tensor, &want, r->op->phase);
+}
+
+static void demand_of_op(Demands *d, const Op *op) {
+  Reader r = {d, op};
+  if (op->kind != OP_OPAQUE) {
+    op_visit_reads(op, demand_of_read, &r);
+    return;
+  }
+  for (int a = 0; a < op->opaque->n_args; a++) {
+    const OpaqueArg *arg = &op->opaque->args[a];
+    if (arg->written) continue;
+    const Layout want = demands_want(d->graph, op, arg->tensor, arg, d->mesh);
+    demand(d, arg->tensor, &want, op->phase);
+  }
+}
+
+static void demand_of_leaving(Demands *d, int tensor, const Layout *layout) {
+  if (tensor < 0) return;
+  const Layout want = demands_leaving(d->graph, tensor, layout, d->mesh);
+  const int producer = graph_tensor(d->graph, tensor)->producer;
+  demand(d, tensor, &want, producer >= 0 ? d->graph->ops.at[producer].phase : PHASE_UPDATE);
+}
+
+static void enter(Demands *d, int tensor) {
+  vec_push(d->arena, &d->of[tensor], (Version){.layout = graph_tensor(d->graph, tensor)->layout, .parent = -1, .tensor = tensor});
+}
+
+// An axis of size 1 leaves nothing to reduce.
+static Layout result_layout(const Graph *graph, const Op *op, int result, const Mesh *mesh) {
+  Layout layout = sharding_result(graph, op, result, mesh);
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (layout.axis[a].kind == LAYOUT_PARTIAL && mesh->axis[a].size == 1) layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+  return layout;
+}
+
+// ---- which version from which --------------------------------------------------------------------------------------
+
+typedef struct Tree { // over the versions of one tensor, and perhaps one more that nobody asked for
+  const Mesh *mesh;
+  const Shape *shape;
+  Arena *scratch;
+  const Layout **layout;
+  int n;
+  RouteCost *between; // n * n, starts -1: not known yet
+  bool partial;       // version 0 can be used once only
+} Tree;
+
+static RouteCost cost_between(Tree *t, int from, int to) {
+  RouteCost *cost = &t->between[from * t->n + to];
+  if (cost->starts < 0) *cost = route_find(t->scratch, t->mesh, t->shape, t->layout[from], t->layout[to]).cost;
+  return *cost;
+}
+
+// Attaches one version after the other to the nearest one there is, beginning with `first` (-1: with whichever is nearest).
+// The last one counts if `needed` says so only. Fills parents.
+static RouteCost grow(Tree *t, int first, int needed, int *parent) {
+  bool *made = NEW_ARRAY(t->scratch, bool, t->n);
+  RouteCost total = {0, 0};
+  made[0] = true;
+  for (int i = 0; i < t->n; i++) parent[i] = -1;
+  for (int left = first >= needed ? needed : needed - 1; left > 0; left--) {
+    int from = -1, to = -1;
+    for (int v = 1; v < t->n; v++) {
+      if (made[v] || (first >= 0 && !made[first] && v != first) || (v >= needed && v != first)) continue;
+      for (int u = 0; u < t->n; u++) {
+        if (!made[u]) continue;
+        if (from < 0 || route_cheaper(cost_between(t, u, v), cost_between(t, from, to))) from = u, to = v;
+      }
+    }
+    total = route_cost_add(total, cost_between(t, from, to));
+    parent[to] = from;
+    made[to] = true;
+    if (t->partial) made[0] = false; // reduced in its place
+  }
+  return total;
+}
+
+static bool is_partial(const Layout *layout) {
+  for (int a = 0; a < MESH_MAX_AXES; a++)
+    if (layout->axis[a].kind == LAYOUT_PARTIAL) return true;
+  return false;
+}
+
+static Layout reduced(const Layout *layout) {
+  Layout whole = *layout;
+  for (int a = 0; a < MESH_MAX_AXES; a++)
+    if (whole.axis[a].kind == LAYOUT_PARTIAL) whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+  return whole;
+}
+
+enum { MAX_TRIED = 6 }; // of more versions the order in which they are asked for is good enough
+
+// Parents of all versions of a tensor. Of partial results the whole is a version, too, if that is cheaper.
+static void plan_versions(Demands *d, Arena *scratch, int tensor) {
+  Versions *versions = &d->of[tensor];
+  const int n = versions->len;
+  if (n <= 1 || (n == 2 && !is_partial(&versions->at[0].layout))) return;
+  const Layout whole = reduced(&versions->at[0].layout);
+  const Shape shape = shape_of(graph_tensor(d->graph, tensor));
+  Tree tree = {.mesh = d->mesh, .shape = &shape, .scratch = scratch, .n = n, .partial = is_partial(&versions->at[0].layout)};
+  tree.n += tree.partial && demands_find(d, tensor, &whole) < 0;
+  tree.layout = NEW_ARRAY(scratch, const Layout *, n + 1);
+  for (int v = 0; v < n; v++) tree.layout[v] = &versions->at[v].layout;
+  tree.layout[n] = &whole;
+  tree.between = NEW_ARRAY(scratch, RouteCost, tree.n * tree.n);
+  for (int i = 0; i < tree.n * tree.n; i++) tree.between[i].starts = -1;
+  int *parent = NEW_ARRAY(scratch, int, tree.n), *best = NEW_ARRAY(scratch, int, tree.n);
+  RouteCost least = grow(&tree, -1, n, best);
+  for (int first = 1; first < tree.n && n <= MAX_TRIED; first++) {
+    const RouteCost cost = grow(&tree, first, n, parent);
+    if (!route_cheaper(cost, least)) continue;
+    least = cost;
+    memcpy(best, parent, sizeof *best * (size_t)tree.n);
+  }
+  if (tree.n > n && best[n] >= 0) vec_push(d->arena, versions, (Version){.layout = whole, .tensor = -1});
+  for (int v = 1; v < versions->len; v++) {
+    versions->at[v].parent = best[v];
+    versions->at[v].early = tree.partial && best[v] == 0;
+  }
+}
+
+static void spread_phases(Versions *versions) {
+  for (int round = 0; round < versions->len; round++)
+    for (int v = 1; v < versions->len; v++) versions->at[versions->at[v].parent].read |= versions->at[v].read;
+}
+
+Phase demands_phase(const Version *version) {
+  Phase first = PHASE_INIT;
+  while (first < PHASE_UPDATE && !(version->read >> first & 1)) first++;
+  return first == PHASE_REPORT && version->read >> PHASE_UPDATE & 1 ? PHASE_BACKWARD : first;
+}
+
+Demands demands_of_graph(Graph *graph, const Mesh *mesh) {
+  Demands demands = {.graph = graph, .mesh = mesh, .arena = graph->arena}, *d = &demands;
+  const Layout everywhere = layout_replicated();
+  d->of = NEW_ARRAY(graph->arena, Versions, graph->tensors.len);
+  for (int t = 0; t < graph->tensors.len; t++)
+    if (graph_tensor(graph, t)->producer < 0) enter(d, t);
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    demand_of_op(d, op);
+    for (int r = 0; r < op_results(op); r++) {
+      const int result = op_result(op, r);
+      graph_tensor(graph, result)->layout = result_layout(graph, op, r, mesh);
+      enter(d, result);
+    }
+  }
+  for (int i = 0; i < graph->stores.len; i++)
+    demand_of_leaving(d, graph->stores.at[i].value, &graph_tensor(graph, graph->stores.at[i].state)->layout);
+  for (int i = 0; i < graph->losses.len; i++) demand_of_leaving(d, graph->losses.at[i].tensor, &everywhere);
+  for (int i = 0; i < graph->metrics.len; i++) demand_of_leaving(d, graph->metrics.at[i].tensor, &everywhere);
+  demand_of_leaving(d, graph->gradient_norm, &everywhere);
+  Arena *scratch = arena_new();
+  for (int t = 0; t < graph->tensors.len; t++) {
+    plan_versions(d, scratch, t);
+    spread_phases(&d->of[t]);
+    arena_reset(scratch);
+  }
+  arena_free(scratch);
+  return demands;
+}

@@ -1,0 +1,37 @@
+// In which layouts each tensor is needed, and which of them is made from which, so that as little as possible moves.
+#ifndef PARCC_PASSES_DEMANDS_H
+#define PARCC_PASSES_DEMANDS_H
+
+#include "../ir/graph.h"
+
+// A tensor in one layout. Version 0 is the tensor as its operator makes it.
+typedef struct Version {
+  Layout layout;
+  int parent;    // version that this one is made from; -1: version 0
+  bool early;    // made as soon as its parent is: the first reduction of partial results
+  uint32_t read; // phases that it, or what is made from it, is read in (bits)
+  int tensor;    // once it is made, else -1
+} Version;
+
+typedef VEC(Version) Versions;
+
+typedef struct Demands {
+  const Graph *graph;
+  const Mesh *mesh;
+  Arena *arena;
+  Versions *of; // by tensor
+} Demands;
+
+// Settles the layouts of all results, and what every operator and everything that leaves the graph needs. Of a tensor that is
+// partial one version is made, which reduces it, and the others from that.
+Demands demands_of_graph(Graph *graph, const Mesh *mesh);
+// The version of `tensor` in the layout `want`, which was among the demands.
+int demands_find(const Demands *d, int tensor, const Layout *want);
+// The layout in which an operator reads a tensor, as it lies along the batch; arg: which argument of an opaque call, else NULL.
+Layout demands_want(const Graph *graph, const Op *op, int tensor, const OpaqueArg *arg, const Mesh *mesh);
+// The layout in which what leaves the graph is wanted.
+Layout demands_leaving(const Graph *graph, int tensor, const Layout *layout, const Mesh *mesh);
+// The phase in which a version is made: not where only reports are made, unless nobody else needs it.
+Phase demands_phase(const Version *version);
+
+#endif

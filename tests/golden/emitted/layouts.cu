@@ -1,0 +1,1685 @@
+// layouts on 4 ranks. Written by parcc from layouts.dnn; edit freely, or run parcc again.
+//
+//   mesh        a=2 b=2
+//   plan        read from layouts.in.plan
+//   parameters  195
+//   memory      8960 bytes on each device, in one arena (largest sum of live tensors: 8960)
+//   moved by the busiest rank in a step: forward 16 collectives, 621 bytes; backward 12 collectives, 858 bytes; report 6 collectives, 26 bytes; update 2 collectives, 36 bytes
+//
+//   parcc-cc THIS.cu -o PROG && mpiexec -n 4 PROG --data DIR
+
+#include "parcc.h"
+
+enum { RANKS = 4, A = 2, B = 2 };
+static const float one = 1, zero = 0;
+
+static Interval co; // this rank's part of 8, over a
+static Interval ci; // this rank's part of 8, over b
+static Interval co_2; // this rank's part of 5, over a
+static Interval co_3; // this rank's part of 5, over a, b
+static Interval co_4; // this rank's part of 9, over b
+static Interval batch; // this rank's part of 6, over a, b
+static Interval batch_2; // this rank's part of 6, over a
+static Interval co_5; // this rank's part of 5, over b
+static Interval batch_3; // this rank's part of 6, over b
+static ncclComm_t over_a;
+static ncclComm_t everybody;
+static ncclComm_t over_b;
+static cudaEvent_t event[13];
+static long samples = 6; // in the batch at hand
+
+// How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of
+// each axis (-1: replicated, -2: divided, else the coordinate that holds the tensor).
+static const ParccDivision division[] = {
+    {2, {{6, 6, 1, 0, 0, 1, 7}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
+    {2, {{6, 6, 1, 0, 0, 1, 5}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -2}}},
+    {2, {{9, 0, 1, 0, 0, 1, 0}, {8, 8, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
+    {2, {{9, 0, 1, 0, 0, 1, 0}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
+    {2, {{9, 9, 1, 0, 0, 1, 2}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
+    {1, {{9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
+    {1, {{9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
+    {2, {{5, 5, 1, 0, 0, 1, 1}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -1}}},
+    {2, {{5, 0, 1, 0, 0, 1, 0}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
+    {2, {{5, 0, 1, 0, 0, 1, 0}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
+    {2, {{6, 6, 1, 0, 0, 1, 5}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -2}}},
+    {2, {{6, 6, 1, 0, 0, 1, 5}, {5, 5, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
+    {1, {{5, 5, 1, 0, 0, 1, 3}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -1}}},
+    {1, {{5, 5, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
+    {2, {{6, 6, 1, 0, 0, 1, 7}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
+    {2, {{6, 6, 1, 0, 0, 1, 6}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, 0}, {1, 2, -2}, {1, 1, -2}}},
+    {1, {{6, 6, 1, 0, 0, 1, 5}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -2}}},
+    {1, {{6, 6, 1, 0, 0, 1, 7}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
+    {1, {{6, 6, 1, 0, 0, 1, 6}}, 3, {{2, 2, 0}, {1, 2, -2}, {1, 1, -2}}},
+    {1, {{5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
+    {2, {{6, 6, 1, 0, 0, 1, 5}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
+    {2, {{6, 6, 1, 0, 0, 1, 7}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
+    {2, {{5, 5, 1, 0, 0, 1, 1}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -1}}},
+};
+
+// Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
+// LIFETIME_END tells the checking mode which bytes are free for others.
+static struct {
+  float *dense1_w; // dense1.w [co.len, 7]
+  float *dense1_b; // dense1.b [8]
+  float *dense2_w; // dense2.w [9, ci.len]
+  float *dense2_b; // dense2.b [9]
+  float *dense3_w; // dense3.w [co_2.len, 9]
+  float *dense3_b; // dense3.b [co_3.len]
+  float *dense1_w_moment1; // dense1.w.moment1 [co.len, 7]
+  float *dense1_w_moment2; // dense1.w.moment2 [co.len, 7]
+  float *dense1_b_moment1; // dense1.b.moment1 [8]
+  float *dense1_b_moment2; // dense1.b.moment2 [8]
+  float *dense2_w_moment1; // dense2.w.moment1 [9, ci.len]
+  float *dense2_w_moment2; // dense2.w.moment2 [9, ci.len]
+  float *dense2_b_moment1; // dense2.b.moment1 [co_4.len]
+  float *dense2_b_moment2; // dense2.b.moment2 [9]
+  float *dense3_w_moment1; // dense3.w.moment1 [co_2.len, 9]
+  float *dense3_w_moment2; // dense3.w.moment2 [co_2.len, 9]
+  float *dense3_b_moment1; // dense3.b.moment1 [co_3.len]
+  float *dense3_b_moment2; // dense3.b.moment2 [co_3.len]
+  float *x; // x [batch.len, 7]
+  int *label; // label [batch_2.len]
+  float *dense1_y; // dense1.y [batch.len, 8]
+  float *relu; // relu [batch.len, 8]
+  float *dense2_y; // dense2.y [batch_2.len, co_4.len]
+  float *tanh_; // tanh [batch_2.len, co_4.len]
+  float *dense3_y; // dense3.y [batch_2.len, 5]
+  float *dense3_y_2; // dense3.y.2 [batch_2.len, co_5.len]
+  float *cross_entropy_top; // cross_entropy.top [batch_2.len]
+  float *cross_entropy_z; // cross_entropy.z [batch_2.len, co_5.len]
+  float *cross_entropy_total; // cross_entropy.total [batch_3.len]
+  float *cross_entropy_picked; // cross_entropy.picked [batch_2.len]
+  float *cross_entropy_sum; // cross_entropy.sum []
+  float *cross_entropy_sum_2; // cross_entropy.sum.2 []
+  float *cross_entropy; // cross_entropy []
+  float *dense1_w_grad; // dense1.w.grad [8, 7]
+  float *dense1_b_grad; // dense1.b.grad [8]
+  float *dense2_w_grad; // dense2.w.grad [9, 8]
+  float *dense2_b_grad; // dense2.b.grad [9]
+  float *dense3_w_grad; // dense3.w.grad [5, 9]
+  float *dense3_b_grad; // dense3.b.grad [5]
+  float *dense1_w_grad_square; // dense1.w.grad.square []
+  float *dense2_w_grad_square; // dense2.w.grad.square []
+  float *dense2_b_grad_square; // dense2.b.grad.square []
+  float *dense3_w_grad_square; // dense3.w.grad.square []
+  float *dense3_b_grad_square; // dense3.b.grad.square []
+  float *gradient_norm; // gradient_norm []
+  float *dense1_w_m; // dense1.w.m [co.len, 7]
+  float *dense1_w_v; // dense1.w.v [co.len, 7]
+  float *dense1_w_u; // dense1.w.u [co.len, 7]
+  float *dense1_b_m; // dense1.b.m [8]
+  float *dense1_b_v; // dense1.b.v [8]
+  float *dense1_b_u; // dense1.b.u [8]
+  float *dense2_w_m; // dense2.w.m [9, ci.len]
+  float *dense2_w_v; // dense2.w.v [9, ci.len]
+  float *dense2_w_u; // dense2.w.u [9, ci.len]
+  float *dense2_b_m; // dense2.b.m [co_4.len]
+  float *dense2_b_v; // dense2.b.v [co_4.len]
+  float *dense2_b_u; // dense2.b.u [co_4.len]
+  float *dense3_w_m; // dense3.w.m [co_2.len, 9]
+  float *dense3_w_v; // dense3.w.v [co_2.len, 9]
+  float *dense3_w_u; // dense3.w.u [co_2.len, 9]
+  float *dense3_b_m; // dense3.b.m [co_3.len]
+  float *dense3_b_v; // dense3.b.v [co_3.len]
+  float *dense3_b_u; // dense3.b.u [co_3.len]
+  float *cross_entropy_sum_grad; // cross_entropy.sum.grad []
+  float *cross_entropy_total_grad; // cross_entropy.total.grad [batch.len]
+  float *cross_entropy_picked_grad; // cross_entropy.picked.grad [batch_2.len]
+  float *cross_entropy_z_grad; // cross_entropy.z.grad [batch_2.len, 5]
+  float *cross_entropy_z_grad_3; // cross_entropy.z.grad.3 [batch.len, 5]
+  float *tanh_grad; // tanh.grad [batch.len, 9]
+  float *dense2_y_2_grad; // dense2.y.2.grad [batch.len, 9]
+  float *relu_grad; // relu.grad [batch.len, 8]
+  float *dense1_y_2_grad; // dense1.y.2.grad [batch.len, 8]
+  float *dense1_w_whole; // dense1.w.whole [8, 7]
+  float *dense1_b_whole; // dense1.b.whole [8]
+  float *relu_moved; // relu.moved [batch_2.len, 8]
+  float *dense2_w_whole; // dense2.w.whole [9, 8]
+  float *dense2_w_whole_part; // dense2.w.whole.part [co_4.len, 8]
+  float *dense2_b_part; // dense2.b.part [co_4.len]
+  float *dense3_w_whole; // dense3.w.whole [5, 9]
+  float *dense3_w_whole_part; // dense3.w.whole.part [5, co_4.len]
+  float *dense3_y_part; // dense3.y.part [batch_2.len, co_5.len]
+  float *dense3_b_moved; // dense3.b.moved [co_5.len]
+  float *cross_entropy_top_whole; // cross_entropy.top.whole [batch_2.len]
+  float *cross_entropy_z_moved; // cross_entropy.z.moved [batch.len, 5]
+  float *cross_entropy_z_moved_moved; // cross_entropy.z.moved.moved [batch_3.len, 5]
+  float *cross_entropy_picked_whole; // cross_entropy.picked.whole [batch_2.len]
+  float *cross_entropy_picked_whole_moved; // cross_entropy.picked.whole.moved [batch.len]
+  int *label_moved; // label.moved [batch.len]
+  float *cross_entropy_total_moved; // cross_entropy.total.moved [batch.len]
+  float *cross_entropy_sum_whole; // cross_entropy.sum.whole []
+  float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
+  float *cross_entropy_z_grad_moved; // cross_entropy.z.grad.moved [batch.len, 5]
+  float *dense3_b_grad_part; // dense3.b.grad.part [co_3.len]
+  float *tanh_moved; // tanh.moved [batch.len, 9]
+  float *dense3_w_grad_part; // dense3.w.grad.part [co_2.len, 9]
+  float *dense3_w_grad_part_whole; // dense3.w.grad.part.whole [co_2.len, 9]
+  float *dense2_b_grad_part; // dense2.b.grad.part [co_4.len]
+  float *dense2_b_grad_part_whole; // dense2.b.grad.part.whole [co_4.len]
+  float *dense2_w_grad_part; // dense2.w.grad.part [9, ci.len]
+  float *dense2_w_grad_part_whole; // dense2.w.grad.part.whole [9, ci.len]
+  float *dense1_b_grad_whole_moved; // dense1.b.grad.whole.moved [8]
+  float *dense1_w_grad_part; // dense1.w.grad.part [co.len, 7]
+  float *dense1_w_grad_part_whole; // dense1.w.grad.part.whole [co.len, 7]
+  float *dense1_w_grad_square_moved; // dense1.w.grad.square.moved []
+  float *dense2_w_grad_square_moved; // dense2.w.grad.square.moved []
+  float *dense2_w_grad_square_moved_whole; // dense2.w.grad.square.moved.whole []
+  float *dense2_b_grad_square_moved; // dense2.b.grad.square.moved []
+  float *dense2_b_grad_square_moved_whole; // dense2.b.grad.square.moved.whole []
+  float *dense3_w_grad_square_moved; // dense3.w.grad.square.moved []
+  float *dense3_b_grad_square_whole_moved; // dense3.b.grad.square.whole.moved []
+  float *dense2_b_moment2_part; // dense2.b.moment2.part [co_4.len]
+  float *dense2_b_v_whole; // dense2.b.v.whole [9]
+  float *dense2_b_u_whole; // dense2.b.u.whole [9]
+  float *gradient_norm_whole; // gradient_norm.whole []
+  float *relu_stage; // relu.stage [40]
+  float *dense2_w_stage; // dense2.w.stage [72]
+  float *dense3_y_stage; // dense3.y.stage [15]
+  float *cross_entropy_z_stage; // cross_entropy.z.stage [12]
+  float *cross_entropy_z_moved_stage; // cross_entropy.z.moved.stage [15]
+  float *cross_entropy_picked_whole_stage; // cross_entropy.picked.whole.stage [1]
+  int *label_stage; // label.stage [1]
+  float *cross_entropy_total_stage; // cross_entropy.total.stage [3]
+  float *cross_entropy_z_grad_stage; // cross_entropy.z.grad.stage [5]
+  float *tanh_stage; // tanh.stage [22]
+  float *dense2_w_grad_stage; // dense2.w.grad.stage [72]
+  float *eval_x; // x [batch.len, 7]
+  int *eval_label; // label [batch_2.len]
+  float *eval_dense1_y; // dense1.y [batch.len, 8]
+  float *eval_relu; // relu [batch.len, 8]
+  float *eval_dense2_y; // dense2.y [batch_2.len, co_4.len]
+  float *eval_tanh; // tanh [batch_2.len, co_4.len]
+  float *eval_dense3_y; // dense3.y [batch_2.len, 5]
+  float *eval_dense3_y_2; // dense3.y.2 [batch_2.len, co_5.len]
+  float *eval_cross_entropy_top; // cross_entropy.top [batch_2.len]
+  float *eval_cross_entropy_z; // cross_entropy.z [batch_2.len, co_5.len]
+  float *eval_cross_entropy_total; // cross_entropy.total [batch_3.len]
+  float *eval_cross_entropy_picked; // cross_entropy.picked [batch_2.len]
+  float *eval_cross_entropy_sum; // cross_entropy.sum []
+  float *eval_cross_entropy_sum_2; // cross_entropy.sum.2 []
+  float *eval_cross_entropy; // cross_entropy []
+  float *eval_dense1_w_whole; // dense1.w.whole [8, 7]
+  float *eval_dense1_b_whole; // dense1.b.whole [8]
+  float *eval_relu_moved; // relu.moved [batch_2.len, 8]
+  float *eval_dense2_w_moved; // dense2.w.moved [co_4.len, 8]
+  float *eval_dense2_b_part; // dense2.b.part [co_4.len]
+  float *eval_dense3_w_part; // dense3.w.part [co_2.len, co_4.len]
+  float *eval_dense3_w_part_whole; // dense3.w.part.whole [5, co_4.len]
+  float *eval_dense3_y_part; // dense3.y.part [batch_2.len, co_5.len]
+  float *eval_dense3_b_moved; // dense3.b.moved [co_5.len]
+  float *eval_cross_entropy_top_whole; // cross_entropy.top.whole [batch_2.len]
+  float *eval_cross_entropy_z_moved; // cross_entropy.z.moved [batch.len, 5]
+  float *eval_cross_entropy_z_moved_moved; // cross_entropy.z.moved.moved [batch_3.len, 5]
+  float *eval_cross_entropy_picked_whole; // cross_entropy.picked.whole [batch_2.len]
+  float *eval_cross_entropy_picked_whole_moved; // cross_entropy.picked.whole.moved [batch.len]
+  int *eval_label_moved; // label.moved [batch.len]
+  float *eval_cross_entropy_total_moved; // cross_entropy.total.moved [batch.len]
+  float *eval_cross_entropy_sum_whole; // cross_entropy.sum.whole []
+  float *eval_cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
+  float *eval_relu_stage; // relu.stage [40]
+  float *eval_dense2_w_stage; // dense2.w.stage [20]
+  float *eval_dense3_y_stage; // dense3.y.stage [15]
+  float *eval_cross_entropy_z_stage; // cross_entropy.z.stage [12]
+  float *eval_cross_entropy_z_moved_stage; // cross_entropy.z.moved.stage [15]
+  float *eval_cross_entropy_picked_whole_stage; // cross_entropy.picked.whole.stage [1]
+  int *eval_label_stage; // label.stage [1]
+  float *eval_cross_entropy_total_stage; // cross_entropy.total.stage [3]
+} t;
+
+// ---- kernels ---------------------------------------------------------------------------------------------------------
+
+// dense1: init (layouts.dnn:5)
+__global__ void k_init(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream, long co_lo) {
+  FLAT(i, count) {
+    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + 7 * co_lo))) - 1.0f);
+    w[i] = w_;
+  }
+}
+
+// dense1: init (layouts.dnn:5)
+__global__ void k_init2(float *__restrict__ b, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream) {
+  FLAT(i, count) {
+    const float b_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
+    b[i] = b_;
+  }
+}
+
+// dense2: init (layouts.dnn:6)
+__global__ void k_init3(float *__restrict__ w, long CO, long CI, float factor, unsigned long long seed, unsigned long long step, unsigned stream, long ci_lo) {
+  GRID(co, CO) {
+    BLOCK(ci, CI) {
+      const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(8 * co + ci + ci_lo))) - 1.0f);
+      w[co * CI + ci] = w_;
+    }
+  }
+}
+
+// dense3: init (layouts.dnn:7)
+__global__ void k_init4(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream, long co_2_lo) {
+  FLAT(i, count) {
+    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + 9 * co_2_lo))) - 1.0f);
+    w[i] = w_;
+  }
+}
+
+// dense3: init (layouts.dnn:7)
+__global__ void k_init5(float *__restrict__ b, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream, long co_3_lo) {
+  FLAT(i, count) {
+    const float b_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + co_3_lo))) - 1.0f);
+    b[i] = b_;
+  }
+}
+
+// dense1: init (layouts.dnn:10)
+__global__ void k_init6(float *__restrict__ moment1, long count) {
+  FLAT(i, count) {
+    const float moment1_ = 0.0f;
+    moment1[i] = moment1_;
+  }
+}
+
+// dense2: init (layouts.dnn:10)
+__global__ void k_init7(float *__restrict__ moment1, long CO, long CI) {
+  GRID(co, CO) {
+    BLOCK(ci, CI) {
+      const float moment1_ = 0.0f;
+      moment1[co * CI + ci] = moment1_;
+    }
+  }
+}
+
+// dense1: dense_relu (layouts.dnn:5)
+__global__ void k_dense_relu(float *__restrict__ relu, const float *__restrict__ y2, const float *__restrict__ whole, long len_batch, long CO) {
+  GRID(batch, len_batch) {
+    BLOCK(co, CO) {
+      const float y_ = y2[batch * CO + co] + whole[co];
+      const float relu_ = parcc_maxf(y_, 0.0f);
+      relu[batch * CO + co] = relu_;
+    }
+  }
+}
+
+// dense2: dense_tanh (layouts.dnn:6)
+__global__ void k_dense_tanh(float *__restrict__ tanh_, const float *__restrict__ y2, const float *__restrict__ part, long len_batch, long CO) {
+  GRID(batch, len_batch) {
+    BLOCK(co, CO) {
+      const float y_ = y2[batch * CO + co] + part[co];
+      const float tanh_2 = tanhf(y_);
+      tanh_[batch * CO + co] = tanh_2;
+    }
+  }
+}
+
+// dense3: dense_cross_entropy (layouts.dnn:7)
+__global__ void k_dense_cross_entropy(float *__restrict__ y, float *__restrict__ top, const float *__restrict__ part, const float *__restrict__ moved, long len_batch, long CO) {
+  GRID_LANES(batch0, lanes, len_batch) {
+    float top_[LANES];
+    LANE(l, lanes) top_[l] = -INFINITY;
+    for (long co = 0; co < CO; co++)
+      LANE(l, lanes) {
+        const long batch = batch0 + l;
+        const float y_ = part[batch * CO + co] + moved[co];
+        const float v = y_;
+        top_[l] = v > top_[l] ? v : top_[l];
+        y[batch * CO + co] = y_;
+      }
+    LANE(l, lanes) {
+      const long batch = batch0 + l;
+      top[batch] = top_[l];
+    }
+  }
+}
+
+// cross_entropy (layouts.dnn:7)
+__global__ void k_cross_entropy(float *__restrict__ z, float *__restrict__ picked, const float *__restrict__ y, const float *__restrict__ whole, const int *__restrict__ label, long len_batch, long C, long co_5_lo) {
+  GRID_LANES(batch0, lanes, len_batch) {
+    float picked_[LANES];
+    LANE(l, lanes) picked_[l] = 0.0f;
+    for (long c = 0; c < C; c++)
+      LANE(l, lanes) {
+        const long batch = batch0 + l;
+        const float z_ = y[batch * C + c] - whole[batch];
+        picked_[l] += (float)((label[batch] == (c + co_5_lo))) * z_;
+        z[batch * C + c] = z_;
+      }
+    LANE(l, lanes) {
+      const long batch = batch0 + l;
+      picked[batch] = picked_[l];
+    }
+  }
+}
+
+// cross_entropy (layouts.dnn:7)
+__global__ void k_cross_entropy2(float *__restrict__ total, const float *__restrict__ moved, long len_batch) {
+  GRID_LANES(batch0, lanes, len_batch) {
+    float total_[LANES];
+    LANE(l, lanes) total_[l] = 0.0f;
+    for (long c = 0; c < 5; c++)
+      LANE(l, lanes) {
+        const long batch = batch0 + l;
+        total_[l] += expf(moved[batch * 5 + c]);
+      }
+    LANE(l, lanes) {
+      const long batch = batch0 + l;
+      total[batch] = total_[l];
+    }
+  }
+}
+
+// cross_entropy (layouts.dnn:7)
+__global__ void k_cross_entropy3(float *__restrict__ sum, const int *__restrict__ moved, const float *__restrict__ moved2, const float *__restrict__ moved3, long len_batch) {
+  GRID(row, 1) {
+    (void)row;
+    float sum_ = 0.0f;
+    BLOCK(batch, len_batch) {
+      const float each_ = (moved[batch] == -1) ? 0.0f : (logf(moved2[batch]) - moved3[batch]);
+      sum_ += each_;
+    }
+    sum_ = BLOCK_SUM(sum_);
+    ONCE sum[0] = sum_;
+  }
+}
+
+// cross_entropy (layouts.dnn:7)
+__global__ void k_cross_entropy4(float *__restrict__ sum, const int *__restrict__ label, long len_batch) {
+  GRID(row, 1) {
+    (void)row;
+    float sum_ = 0.0f;
+    BLOCK(batch, len_batch) {
+      sum_ += (label[batch] != -1) ? 1.0f : 0.0f;
+    }
+    sum_ = BLOCK_SUM(sum_);
+    ONCE sum[0] = sum_;
+  }
+}
+
+// cross_entropy (layouts.dnn:7)
+__global__ void k_cross_entropy5(float *__restrict__ cross_entropy, const float *__restrict__ whole, const float *__restrict__ whole2) {
+  FLAT(i, 1) {
+    const float cross_entropy_ = whole[0] / parcc_maxf(whole2[0], 1.0f);
+    cross_entropy[0] = cross_entropy_;
+  }
+}
+
+// cross_entropy_grad (layouts.dnn:7)
+__global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__restrict__ whole) {
+  FLAT(i, 1) {
+    const float grad_ = 1.0f / parcc_maxf(whole[0], 1.0f);
+    grad[0] = grad_;
+  }
+}
+
+// cross_entropy_grad (layouts.dnn:7)
+__global__ void k_cross_entropy_grad2(float *__restrict__ grad, const int *__restrict__ moved, const float *__restrict__ grad2, const float *__restrict__ moved2, long count) {
+  FLAT(i, count) {
+    const float grad_ = ((moved[i] == -1) ? 0.0f : grad2[0]) / moved2[i];
+    grad[i] = grad_;
+  }
+}
+
+// cross_entropy_grad (layouts.dnn:7)
+__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const int *__restrict__ label, const float *__restrict__ grad2, long count) {
+  FLAT(i, count) {
+    const float grad_ = -((label[i] == -1) ? 0.0f : grad2[0]);
+    grad[i] = grad_;
+  }
+}
+
+// cross_entropy_grad (layouts.dnn:7)
+__global__ void k_cross_entropy_grad4(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ label, long len_batch, long C) {
+  GRID(batch, len_batch) {
+    BLOCK(c, C) {
+      const float grad_ = grad2[batch] * (float)((label[batch] == c));
+      grad[batch * C + c] = grad_;
+    }
+  }
+}
+
+// cross_entropy_dense_grad (layouts.dnn:7)
+__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad4, const float *__restrict__ grad2, const float *__restrict__ moved, const float *__restrict__ moved2, long C, long len_batch) {
+  GRID_LANES(c0, lanes, C) {
+    float grad_[LANES];
+    LANE(l, lanes) grad_[l] = 0.0f;
+    for (long batch = 0; batch < len_batch; batch++)
+      LANE(l, lanes) {
+        const long c = c0 + l;
+        const float grad_2 = grad2[batch] * expf(moved[batch * C + c]);
+        const float grad_3 = moved2[batch * C + c] + grad_2;
+        grad_[l] += grad_3;
+        grad3[batch * C + c] = grad_3;
+      }
+    LANE(l, lanes) {
+      const long c = c0 + l;
+      grad4[c] = grad_[l];
+    }
+  }
+}
+
+// tanh_dense_grad (layouts.dnn:6)
+__global__ void k_tanh_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ moved, long CO, long len_batch) {
+  GRID_LANES(co0, lanes, CO) {
+    float grad_[LANES];
+    LANE(l, lanes) grad_[l] = 0.0f;
+    for (long batch = 0; batch < len_batch; batch++)
+      LANE(l, lanes) {
+        const long co = co0 + l;
+        const float grad_2 = grad2[batch * CO + co] * (1.0f - (moved[batch * CO + co] * moved[batch * CO + co]));
+        grad_[l] += grad_2;
+        grad[batch * CO + co] = grad_2;
+      }
+    LANE(l, lanes) {
+      const long co = co0 + l;
+      grad3[co] = grad_[l];
+    }
+  }
+}
+
+// relu_dense_grad (layouts.dnn:5)
+__global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ relu, const float *__restrict__ grad2, long CO, long len_batch) {
+  GRID_LANES(co0, lanes, CO) {
+    float grad_[LANES];
+    LANE(l, lanes) grad_[l] = 0.0f;
+    for (long batch = 0; batch < len_batch; batch++)
+      LANE(l, lanes) {
+        const long co = co0 + l;
+        const float grad_2 = (relu[batch * CO + co] > 0.0f) ? grad2[batch * CO + co] : 0.0f;
+        grad_[l] += grad_2;
+        grad[batch * CO + co] = grad_2;
+      }
+    LANE(l, lanes) {
+      const long co = co0 + l;
+      grad3[co] = grad_[l];
+    }
+  }
+}
+
+// dense1: gradient_norm (layouts.dnn:10)
+__global__ void k_gradient_norm(float *__restrict__ square, const float *__restrict__ whole, long len_coci) {
+  GRID(row, 1) {
+    (void)row;
+    float square_ = 0.0f;
+    BLOCK(coci, len_coci) {
+      square_ += whole[coci] * whole[coci];
+    }
+    square_ = BLOCK_SUM(square_);
+    ONCE square[0] = square_;
+  }
+}
+
+// dense2: gradient_norm (layouts.dnn:10)
+__global__ void k_gradient_norm2(float *__restrict__ square, const float *__restrict__ whole, long CO, long CI) {
+  GRID(row, 1) {
+    (void)row;
+    float square_ = 0.0f;
+    BLOCK2(co, CO, ci, CI) {
+      square_ += whole[co * CI + ci] * whole[co * CI + ci];
+    }
+    square_ = BLOCK_SUM(square_);
+    ONCE square[0] = square_;
+  }
+}
+
+// dense1: gradient_norm (layouts.dnn:10)
+__global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float *__restrict__ moved, const float *__restrict__ moved2, const float *__restrict__ whole, const float *__restrict__ whole2, const float *__restrict__ moved3, const float *__restrict__ moved4, long CO) {
+  GRID(row, 1) {
+    (void)row;
+    float square_ = 0.0f;
+    BLOCK(co, CO) {
+      square_ += moved[co] * moved[co];
+    }
+    square_ = BLOCK_SUM(square_);
+    const float gradient_norm_ = sqrtf((((((moved2[0] + square_) + whole[0]) + whole2[0]) + moved3[0]) + moved4[0]));
+    ONCE gradient_norm[0] = gradient_norm_;
+  }
+}
+
+// dense1: adam (layouts.dnn:10)
+__global__ void k_adam(float *__restrict__ m, float *__restrict__ v, float *__restrict__ u, const float *__restrict__ whole, long count, float factor, float factor2, float lr, float step) {
+  FLAT(i, count) {
+    const float m_ = (0.9f * m[i]) + (factor * whole[i]);
+    const float v_ = (0.999f * v[i]) + ((factor2 * whole[i]) * whole[i]);
+    const float u_ = u[i] - ((lr * (m_ / (1.0f - powf(0.9f, (step + 1.0f))))) / (sqrtf((v_ / (1.0f - powf(0.999f, (step + 1.0f))))) + 1e-08f));
+    m[i] = m_;
+    v[i] = v_;
+    u[i] = u_;
+  }
+}
+
+// dense2: adam (layouts.dnn:10)
+__global__ void k_adam2(float *__restrict__ m, float *__restrict__ v, float *__restrict__ u, const float *__restrict__ whole, long CO, long CI, float factor, float factor2, float lr, float step) {
+  GRID(co, CO) {
+    BLOCK(ci, CI) {
+      const float m_ = (0.9f * m[co * CI + ci]) + (factor * whole[co * CI + ci]);
+      const float v_ = (0.999f * v[co * CI + ci]) + ((factor2 * whole[co * CI + ci]) * whole[co * CI + ci]);
+      const float u_ = u[co * CI + ci] - ((lr * (m_ / (1.0f - powf(0.9f, (step + 1.0f))))) / (sqrtf((v_ / (1.0f - powf(0.999f, (step + 1.0f))))) + 1e-08f));
+      m[co * CI + ci] = m_;
+      v[co * CI + ci] = v_;
+      u[co * CI + ci] = u_;
+    }
+  }
+}
+
+// dense2: adam (layouts.dnn:10)
+__global__ void k_adam3(float *__restrict__ m, float *__restrict__ v, float *__restrict__ u, const float *__restrict__ whole, const float *__restrict__ part, const float *__restrict__ part2, long count, float factor, float factor2, float lr, float step) {
+  FLAT(i, count) {
+    const float m_ = (0.9f * m[i]) + (factor * whole[i]);
+    const float v_ = (0.999f * part[i]) + ((factor2 * whole[i]) * whole[i]);
+    const float u_ = part2[i] - ((lr * (m_ / (1.0f - powf(0.9f, (step + 1.0f))))) / (sqrtf((v_ / (1.0f - powf(0.999f, (step + 1.0f))))) + 1e-08f));
+    m[i] = m_;
+    v[i] = v_;
+    u[i] = u_;
+  }
+}
+
+// ---- one step --------------------------------------------------------------------------------------------------------
+
+// Initial values of parameters and states.
+static void init(void) {
+  AT("dense1 init", "layouts.dnn:5");
+  LAUNCH_FLAT(k_init, 7 * co.len, t.dense1_w, 7 * co.len, 0.37796447f, parcc.seed, (unsigned long long)parcc.step, 0, co.lo);
+  if (parcc.rank / 2 % A == 1) {
+    LAUNCH_FLAT(k_init2, 8, t.dense1_b, 8, 0.37796447f, parcc.seed, (unsigned long long)parcc.step, 1);
+  }
+
+  AT("dense2 init", "layouts.dnn:6");
+  LAUNCH_ROWS(k_init3, 9, t.dense2_w, 9, ci.len, 0.35355338f, parcc.seed, (unsigned long long)parcc.step, 2, ci.lo);
+  LAUNCH_FLAT(k_init2, 9, t.dense2_b, 9, 0.35355338f, parcc.seed, (unsigned long long)parcc.step, 3);
+
+  AT("dense3 init", "layouts.dnn:7");
+  LAUNCH_FLAT(k_init4, 9 * co_2.len, t.dense3_w, 9 * co_2.len, 0.33333334f, parcc.seed, (unsigned long long)parcc.step, 4, co_2.lo);
+  LAUNCH_FLAT(k_init5, co_3.len, t.dense3_b, co_3.len, 0.33333334f, parcc.seed, (unsigned long long)parcc.step, 5, co_3.lo);
+
+  AT("dense1 init", "layouts.dnn:10");
+  LAUNCH_FLAT(k_init6, 7 * co.len, t.dense1_w_moment1, 7 * co.len);
+  LAUNCH_FLAT(k_init6, 7 * co.len, t.dense1_w_moment2, 7 * co.len);
+  if (parcc.rank / 2 % A == 1) {
+    LAUNCH_FLAT(k_init6, 8, t.dense1_b_moment1, 8);
+  }
+  if (parcc.rank / 2 % A == 1) {
+    LAUNCH_FLAT(k_init6, 8, t.dense1_b_moment2, 8);
+  }
+
+  AT("dense2 init", "layouts.dnn:10");
+  LAUNCH_ROWS(k_init7, 9, t.dense2_w_moment1, 9, ci.len);
+  LAUNCH_ROWS(k_init7, 9, t.dense2_w_moment2, 9, ci.len);
+  LAUNCH_FLAT(k_init6, co_4.len, t.dense2_b_moment1, co_4.len);
+  LAUNCH_FLAT(k_init6, 9, t.dense2_b_moment2, 9);
+
+  AT("dense3 init", "layouts.dnn:10");
+  LAUNCH_FLAT(k_init6, 9 * co_2.len, t.dense3_w_moment1, 9 * co_2.len);
+  LAUNCH_FLAT(k_init6, 9 * co_2.len, t.dense3_w_moment2, 9 * co_2.len);
+  LAUNCH_FLAT(k_init6, co_3.len, t.dense3_b_moment1, co_3.len);
+  LAUNCH_FLAT(k_init6, co_3.len, t.dense3_b_moment2, co_3.len);
+}
+
+// forward: from dense1 on
+static void forward_dense1(void) {
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 all_gather", "layouts.dnn:5");
+  // all_gather dense1.w: [co/a, ci] -> [co, ci]
+  CHECK_NCCL(ncclAllGather(t.dense1_w, t.dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("dense1 dense", "layouts.dnn:5");
+  // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
+      t.dense1_w_whole, 7, t.x, 7, &zero, t.dense1_y, 8));
+  LIFETIME_END({t.dense1_w_whole, 224});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 broadcast", "layouts.dnn:5");
+  // broadcast dense1.b: [co], on a 1 -> [co]
+  CHECK_NCCL(ncclBroadcast(t.dense1_b, t.dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("dense1 dense", "layouts.dnn:5");
+  LAUNCH_ROWS(k_dense_relu, batch.len, t.relu, t.dense1_y, t.dense1_b_whole, batch.len, 8);
+  LIFETIME_END({t.dense1_y, 64}, {t.dense1_b_whole, 32});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 exchange", "layouts.dnn:6");
+  // exchange relu: [batch/a/b, co] -> [batch/a, co]
+  parcc_exchange(t.relu, &division[0], t.relu_moved, &division[1], t.relu_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_gather", "layouts.dnn:6");
+  // all_gather dense2.w: [co, ci/b] -> [co, ci]
+  parcc_all_gather(t.dense2_w, &division[2], t.dense2_w_whole, &division[3], t.dense2_w_stage, PARCC_FLOAT, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.dense2_w_stage, 288});
+}
+
+// forward: from dense2 on
+static void forward_dense2(void) {
+  AT("dense2 slice", "layouts.dnn:6");
+  // slice dense2.w.whole: [co, ci] -> [co/b, ci]
+  parcc_slice(t.dense2_w_whole, &division[3], t.dense2_w_whole_part, &division[4], PARCC_FLOAT, samples);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.relu_stage, 160});
+
+  AT("dense2 dense", "layouts.dnn:6");
+  // dense2.y[batch, co] = sum(ci) (relu.moved[batch, ci] * dense2.w.whole.part[co, ci])
+  if (co_4.len * batch_2.len > 0)
+    CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, co_4.len, batch_2.len, 8, &one,
+      t.dense2_w_whole_part, 8, t.relu_moved, 8, &zero, t.dense2_y, (co_4.len > 0 ? co_4.len : 1)));
+  LIFETIME_END({t.relu_moved, 96}, {t.dense2_w_whole_part, 160});
+
+  AT("dense2 slice", "layouts.dnn:6");
+  // slice dense2.b: [co] -> [co/b]
+  parcc_slice(t.dense2_b, &division[5], t.dense2_b_part, &division[6], PARCC_FLOAT, samples);
+
+  AT("dense2 dense", "layouts.dnn:6");
+  LAUNCH_ROWS(k_dense_tanh, batch_2.len, t.tanh_, t.dense2_y, t.dense2_b_part, batch_2.len, co_4.len);
+  LIFETIME_END({t.dense2_y, 60});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 all_gather", "layouts.dnn:7");
+  // all_gather dense3.w: [co/a, ci] -> [co, ci]
+  parcc_all_gather(t.dense3_w, &division[7], t.dense3_w_whole, &division[8], NULL, PARCC_FLOAT, samples, 1, over_a);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("dense3 slice", "layouts.dnn:7");
+  // slice dense3.w.whole: [co, ci] -> [co, ci/b]
+  parcc_slice(t.dense3_w_whole, &division[8], t.dense3_w_whole_part, &division[9], PARCC_FLOAT, samples);
+
+  AT("dense3 dense", "layouts.dnn:7");
+  // dense3.y[batch, co] = sum(ci) (tanh[batch, ci] * dense3.w.whole.part[co, ci])
+  if (5 * batch_2.len > 0)
+    CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 5, batch_2.len, co_4.len, &one,
+      t.dense3_w_whole_part, (co_4.len > 0 ? co_4.len : 1), t.tanh_, (co_4.len > 0 ? co_4.len : 1), &zero, t.dense3_y, 5));
+  LIFETIME_END({t.dense3_w_whole_part, 100});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 reduce_scatter", "layouts.dnn:7");
+  // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
+  parcc_reduce_scatter(t.dense3_y, &division[10], t.dense3_y_part, &division[11], t.dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 exchange", "layouts.dnn:7");
+  // exchange dense3.b: [co/a/b] -> [co/b]
+  parcc_exchange(t.dense3_b, &division[12], t.dense3_b_moved, &division[13], NULL, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.dense3_y, 60}, {t.dense3_y_stage, 60});
+}
+
+// forward: from dense3 on
+static void forward_dense3(void) {
+  AT("dense3 dense", "layouts.dnn:7");
+  LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.dense3_y_2, t.cross_entropy_top, t.dense3_y_part, t.dense3_b_moved, batch_2.len, co_5.len);
+  LIFETIME_END({t.dense3_y_part, 36}, {t.dense3_b_moved, 12});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "layouts.dnn:7");
+  // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_top, t.cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_LANES(k_cross_entropy, batch_2.len, t.cross_entropy_z, t.cross_entropy_picked, t.dense3_y_2, t.cross_entropy_top_whole, t.label, batch_2.len, co_5.len, co_5.lo);
+  LIFETIME_END({t.dense3_y_2, 36}, {t.cross_entropy_top_whole, 12});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_to_all", "layouts.dnn:7");
+  // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
+  parcc_exchange(t.cross_entropy_z, &division[11], t.cross_entropy_z_moved, &division[14], t.cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.cross_entropy_z, 36}, {t.cross_entropy_z_stage, 48});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("exchange", "layouts.dnn:7");
+  // exchange cross_entropy.z.moved: [batch/a/b, c] -> [batch/b, c], on a 0
+  parcc_exchange(t.cross_entropy_z_moved, &division[14], t.cross_entropy_z_moved_moved, &division[15], t.cross_entropy_z_moved_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.cross_entropy_z_moved_stage, 60});
+
+  AT("cross_entropy", "layouts.dnn:7");
+  if (parcc.rank / 2 % A == 0) {
+    LAUNCH_LANES(k_cross_entropy2, batch_3.len, t.cross_entropy_total, t.cross_entropy_z_moved_moved, batch_3.len);
+  }
+  LIFETIME_END({t.cross_entropy_z_moved_moved, 60});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+}
+
+// forward: from all_reduce on
+static void forward_all_reduce(void) {
+  AT("all_reduce", "layouts.dnn:7");
+  // all_reduce cross_entropy.picked: [batch/a], a sum over b -> [batch/a]
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_picked, t.cross_entropy_picked, batch_2.len, ncclFloat, ncclSum, over_b, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("exchange", "layouts.dnn:7");
+  // exchange cross_entropy.picked.whole: [batch/a] -> [batch/a/b]
+  parcc_exchange(t.cross_entropy_picked_whole, &division[16], t.cross_entropy_picked_whole_moved, &division[17], t.cross_entropy_picked_whole_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // exchange label: [batch/a] -> [batch/a/b]
+  parcc_exchange(t.label, &division[16], t.label_moved, &division[17], t.label_stage, PARCC_INT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
+  parcc_exchange(t.cross_entropy_total, &division[18], t.cross_entropy_total_moved, &division[17], t.cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.label_stage, 4}, {t.cross_entropy_total, 12}, {t.cross_entropy_total_stage, 12},
+      {t.cross_entropy_picked_whole, 12}, {t.cross_entropy_picked_whole_stage, 4});
+
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum, t.label_moved, t.cross_entropy_total_moved, t.cross_entropy_picked_whole_moved, batch.len);
+  LIFETIME_END({t.cross_entropy_picked_whole_moved, 8});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "layouts.dnn:7");
+  // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+}
+
+// forward: from cross_entropy on
+static void forward_cross_entropy(void) {
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_ROWS(k_cross_entropy4, 1, t.cross_entropy_sum_2, t.label, batch_2.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "layouts.dnn:7");
+  // all_reduce cross_entropy.sum.2: [], a sum over a -> []
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_FLAT(k_cross_entropy5, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
+  LIFETIME_END({t.cross_entropy_sum_whole, 4});
+}
+
+// The losses of the batch.
+static void forward(void) {
+  forward_dense1();
+  forward_dense2();
+  forward_dense3();
+  forward_all_reduce();
+  forward_cross_entropy();
+}
+
+// backward: from cross_entropy on
+static void backward_cross_entropy(void) {
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
+  LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.label_moved, t.cross_entropy_sum_grad, t.cross_entropy_total_moved, batch.len);
+  LIFETIME_END({t.cross_entropy_sum_2_whole, 4}, {t.label_moved, 8}, {t.cross_entropy_total_moved, 8});
+  LAUNCH_FLAT(k_cross_entropy_grad3, batch_2.len, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, batch_2.len);
+  LIFETIME_END({t.cross_entropy_sum_grad, 4});
+  LAUNCH_ROWS(k_cross_entropy_grad4, batch_2.len, t.cross_entropy_z_grad, t.cross_entropy_picked_grad, t.label, batch_2.len, 5);
+  LIFETIME_END({t.label, 12}, {t.cross_entropy_picked_grad, 12});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("exchange", "layouts.dnn:7");
+  // exchange cross_entropy.z.grad: [batch/a, c] -> [batch/a/b, c]
+  parcc_exchange(t.cross_entropy_z_grad, &division[10], t.cross_entropy_z_grad_moved, &division[14], t.cross_entropy_z_grad_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LIFETIME_END({t.cross_entropy_z_grad, 60}, {t.cross_entropy_z_grad_stage, 20});
+
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_LANES(k_cross_entropy_dense_grad, 5, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_total_grad, t.cross_entropy_z_moved, t.cross_entropy_z_grad_moved, 5, batch.len);
+  LIFETIME_END({t.cross_entropy_total_grad, 8}, {t.cross_entropy_z_moved, 40}, {t.cross_entropy_z_grad_moved, 40});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 reduce_scatter", "layouts.dnn:7");
+  // reduce_scatter dense3.b.grad: [co], a sum over a, a sum over b -> [co/a/b]
+  parcc_reduce_scatter(t.dense3_b_grad, &division[19], t.dense3_b_grad_part, &division[12], NULL, PARCC_FLOAT, ncclSum, samples, 3, everybody);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+
+  AT("dense3 dense", "layouts.dnn:7");
+  // tanh.grad[batch, ci] = sum(co) (cross_entropy.z.grad.3[batch, co] * dense3.w.whole[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 9, batch.len, 5, &one,
+      t.dense3_w_whole, 9, t.cross_entropy_z_grad_3, 5, &zero, t.tanh_grad, 9));
+  LIFETIME_END({t.dense3_w_whole, 180});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 all_to_all", "layouts.dnn:7");
+  // all_to_all tanh: [batch/a, co/b] -> [batch/a/b, co]
+  parcc_exchange(t.tanh_, &division[20], t.tanh_moved, &division[21], t.tanh_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.tanh_, 60}, {t.tanh_stage, 88});
+}
+
+// backward: from dense3 on
+static void backward_dense3(void) {
+  AT("dense3 dense", "layouts.dnn:7");
+  // dense3.w.grad[co, ci] = sum(batch) (cross_entropy.z.grad.3[batch, co] * tanh.moved[batch, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 9, 5, batch.len, &one,
+      t.tanh_moved, 9, t.cross_entropy_z_grad_3, 5, &zero, t.dense3_w_grad, 9));
+  LIFETIME_END({t.cross_entropy_z_grad_3, 40});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 reduce_scatter", "layouts.dnn:7");
+  // reduce_scatter dense3.w.grad: [co, ci], a sum over a, a sum over b -> [co/a, ci], a sum over b
+  parcc_reduce_scatter(t.dense3_w_grad, &division[8], t.dense3_w_grad_part, &division[7], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_a);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.dense3_w_grad, 180});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 all_reduce", "layouts.dnn:7");
+  // all_reduce dense3.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
+  CHECK_NCCL(ncclAllReduce(t.dense3_w_grad_part, t.dense3_w_grad_part, 9 * co_2.len, ncclFloat, ncclSum, over_b, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+
+  AT("tanh", "layouts.dnn:6");
+  LAUNCH_LANES(k_tanh_dense_grad, 9, t.dense2_y_2_grad, t.dense2_b_grad, t.tanh_grad, t.tanh_moved, 9, batch.len);
+  LIFETIME_END({t.tanh_grad, 72}, {t.tanh_moved, 72});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 reduce_scatter", "layouts.dnn:6");
+  // reduce_scatter dense2.b.grad: [co], a sum over a, a sum over b -> [co/b], a sum over a
+  parcc_reduce_scatter(t.dense2_b_grad, &division[5], t.dense2_b_grad_part, &division[6], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.dense2_b_grad, 36});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_reduce", "layouts.dnn:6");
+  // all_reduce dense2.b.grad.part: [co/b], a sum over a -> [co/b]
+  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_part, t.dense2_b_grad_part, co_4.len, ncclFloat, ncclSum, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+
+  AT("dense2 dense", "layouts.dnn:6");
+  // relu.grad[batch, ci] = sum(co) (dense2.y.2.grad[batch, co] * dense2.w.whole[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8, batch.len, 9, &one,
+      t.dense2_w_whole, 8, t.dense2_y_2_grad, 9, &zero, t.relu_grad, 8));
+  LIFETIME_END({t.dense2_w_whole, 288});
+}
+
+// backward: from dense2 on
+static void backward_dense2(void) {
+  AT("dense2 dense", "layouts.dnn:6");
+  // dense2.w.grad[co, ci] = sum(batch) (dense2.y.2.grad[batch, co] * relu[batch, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 8, 9, batch.len, &one,
+      t.relu, 8, t.dense2_y_2_grad, 9, &zero, t.dense2_w_grad, 8));
+  LIFETIME_END({t.dense2_y_2_grad, 72});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 reduce_scatter", "layouts.dnn:6");
+  // reduce_scatter dense2.w.grad: [co, ci], a sum over a, a sum over b -> [co, ci/b], a sum over a
+  parcc_reduce_scatter(t.dense2_w_grad, &division[3], t.dense2_w_grad_part, &division[2], t.dense2_w_grad_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  LIFETIME_END({t.dense2_w_grad, 288}, {t.dense2_w_grad_stage, 288});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_reduce", "layouts.dnn:6");
+  // all_reduce dense2.w.grad.part: [co, ci/b], a sum over a -> [co, ci/b]
+  CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_part, t.dense2_w_grad_part, 9 * ci.len, ncclFloat, ncclSum, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+
+  AT("relu", "layouts.dnn:5");
+  LAUNCH_LANES(k_relu_dense_grad, 8, t.dense1_y_2_grad, t.dense1_b_grad, t.relu, t.relu_grad, 8, batch.len);
+  LIFETIME_END({t.relu, 64}, {t.relu_grad, 64});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 all_reduce", "layouts.dnn:5");
+  // all_reduce dense1.b.grad: [co], a sum over a, a sum over b -> [co]
+  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 8, ncclFloat, ncclSum, everybody, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
+
+  AT("dense1 dense", "layouts.dnn:5");
+  // dense1.w.grad[co, ci] = sum(batch) (dense1.y.2.grad[batch, co] * x[batch, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 7, 8, batch.len, &one,
+      t.x, 7, t.dense1_y_2_grad, 8, &zero, t.dense1_w_grad, 7));
+  LIFETIME_END({t.x, 56}, {t.dense1_y_2_grad, 64});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 reduce_scatter", "layouts.dnn:5");
+  // reduce_scatter dense1.w.grad: [co, ci], a sum over a, a sum over b -> [co/a, ci], a sum over b
+  CHECK_NCCL(ncclReduceScatter(t.dense1_w_grad, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  LIFETIME_END({t.dense1_w_grad, 224});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 all_reduce", "layouts.dnn:5");
+  // all_reduce dense1.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
+  CHECK_NCCL(ncclAllReduce(t.dense1_w_grad_part, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_b, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
+}
+
+// The gradients of all parameters.
+static void backward(void) {
+  backward_cross_entropy();
+  backward_dense3();
+  backward_dense2();
+}
+
+// What is only reported: metrics and the gradients' norm.
+static void report(void) {
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+
+  AT("dense1 gradient_norm", "layouts.dnn:10");
+  LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_part_whole, 7 * co.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 reduce", "layouts.dnn:10");
+  // reduce dense1.w.grad.square: [], a sum over a -> [], on a 1
+  CHECK_NCCL(ncclReduce(t.dense1_w_grad_square, t.dense1_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+
+  AT("dense2 gradient_norm", "layouts.dnn:10");
+  LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_w_grad_square, t.dense2_w_grad_part_whole, 9, ci.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_reduce", "layouts.dnn:10");
+  if (parcc.rank / 2 % A == 1) {
+    // all_reduce dense2.w.grad.square.moved: [], on a 1, a sum over b -> [], on a 1
+    CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_square_moved, t.dense2_w_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
+  }
+  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("dense2 gradient_norm", "layouts.dnn:10");
+  LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_part_whole, co_4.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_reduce", "layouts.dnn:10");
+  if (parcc.rank / 2 % A == 1) {
+    // all_reduce dense2.b.grad.square.moved: [], on a 1, a sum over b -> [], on a 1
+    CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_square_moved, t.dense2_b_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
+  }
+  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+
+  AT("dense3 gradient_norm", "layouts.dnn:10");
+  LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_w_grad_square, t.dense3_w_grad_part_whole, 9 * co_2.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 reduce", "layouts.dnn:10");
+  // reduce dense3.w.grad.square: [], a sum over a -> [], on a 1
+  CHECK_NCCL(ncclReduce(t.dense3_w_grad_square, t.dense3_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+
+  AT("dense3 gradient_norm", "layouts.dnn:10");
+  LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_part, co_3.len);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 all_reduce", "layouts.dnn:10");
+  // all_reduce dense3.b.grad.square: [], a sum over a, a sum over b -> []
+  CHECK_NCCL(ncclAllReduce(t.dense3_b_grad_square, t.dense3_b_grad_square, 1, ncclFloat, ncclSum, everybody, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[11], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[10], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[11], 0));
+
+  AT("dense1 gradient_norm", "layouts.dnn:10");
+  if (parcc.rank / 2 % A == 1) {
+    LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.dense1_b_grad_whole_moved, t.dense1_w_grad_square_moved, t.dense2_w_grad_square_moved_whole, t.dense2_b_grad_square_moved_whole, t.dense3_w_grad_square_moved, t.dense3_b_grad_square_whole_moved, 8);
+  }
+  LIFETIME_END({t.dense1_w_grad_square_moved, 4}, {t.dense2_w_grad_square_moved_whole, 4},
+      {t.dense2_b_grad_square_moved_whole, 4}, {t.dense3_w_grad_square_moved, 4},
+      {t.dense3_b_grad_square_whole_moved, 4});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("broadcast", "layouts.dnn:10");
+  // broadcast gradient_norm: [], on a 1 -> []
+  CHECK_NCCL(ncclBroadcast(t.gradient_norm, t.gradient_norm, 1, ncclFloat, 1, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[12], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[12], 0));
+}
+
+// The optimizer.
+static void update(void) {
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+
+  AT("dense1 adam", "layouts.dnn:10");
+  LAUNCH_FLAT(k_adam, 7 * co.len, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_part_whole, 7 * co.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  if (parcc.rank / 2 % A == 1) {
+    LAUNCH_FLAT(k_adam, 8, t.dense1_b_m, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole_moved, 8, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
+  }
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  LIFETIME_END({t.dense1_w_grad_part_whole, 112}, {t.dense1_b_grad_whole_moved, 32});
+
+  AT("dense2 adam", "layouts.dnn:10");
+  LAUNCH_ROWS(k_adam2, 9, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_part_whole, 9, ci.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
+  LIFETIME_END({t.dense2_w_grad_part_whole, 144});
+
+  AT("dense2 slice", "layouts.dnn:10");
+  // slice dense2.b.moment2: [co] -> [co/b]
+  parcc_slice(t.dense2_b_moment2, &division[5], t.dense2_b_moment2_part, &division[6], PARCC_FLOAT, samples);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("dense2 adam", "layouts.dnn:10");
+  LAUNCH_FLAT(k_adam3, co_4.len, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_part_whole, t.dense2_b_moment2_part, t.dense2_b_part, co_4.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_part_whole, 20}, {t.dense2_b_moment2_part, 20});
+
+  AT("dense3 adam", "layouts.dnn:10");
+  LAUNCH_FLAT(k_adam, 9 * co_2.len, t.dense3_w_m, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_part_whole, 9 * co_2.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LAUNCH_FLAT(k_adam, co_3.len, t.dense3_b_m, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_part, co_3.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
+  LIFETIME_END({t.dense3_w_grad_part_whole, 108}, {t.dense3_b_grad, 20}, {t.dense3_b_grad_part, 8});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_gather", "layouts.dnn:10");
+  // all_gather dense2.b.v: [co/b] -> [co]
+  parcc_all_gather(t.dense2_b_v, &division[6], t.dense2_b_v_whole, &division[5], NULL, PARCC_FLOAT, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // all_gather dense2.b.u: [co/b] -> [co]
+  parcc_all_gather(t.dense2_b_u, &division[6], t.dense2_b_u_whole, &division[5], NULL, PARCC_FLOAT, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LIFETIME_END({t.dense2_b_v, 20});
+
+  AT("store", "layouts.dnn:10");
+  CHECK_CUDA(cudaMemcpyAsync(t.dense2_b_moment2, t.dense2_b_v_whole, 9 * sizeof(float), cudaMemcpyDeviceToDevice, parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.dense2_b_v_whole, 36}, {t.dense2_b_u, 20});
+
+  AT("store", "layouts.dnn:6");
+  CHECK_CUDA(cudaMemcpyAsync(t.dense2_b, t.dense2_b_u_whole, 9 * sizeof(float), cudaMemcpyDeviceToDevice, parcc.compute));
+  LIFETIME_END({t.dense2_b_u_whole, 36});
+}
+
+// evaluate: from dense1 on
+static void evaluate_dense1(void) {
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 all_gather", "layouts.dnn:5");
+  // all_gather dense1.w: [co/a, ci] -> [co, ci]
+  CHECK_NCCL(ncclAllGather(t.dense1_w, t.eval_dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+
+  AT("dense1 dense", "layouts.dnn:5");
+  // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
+  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
+      t.eval_dense1_w_whole, 7, t.eval_x, 7, &zero, t.eval_dense1_y, 8));
+  LIFETIME_END({t.eval_x, 56}, {t.eval_dense1_w_whole, 224});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense1 broadcast", "layouts.dnn:5");
+  // broadcast dense1.b: [co], on a 1 -> [co]
+  CHECK_NCCL(ncclBroadcast(t.dense1_b, t.eval_dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+
+  AT("dense1 dense", "layouts.dnn:5");
+  LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu, t.eval_dense1_y, t.eval_dense1_b_whole, batch.len, 8);
+  LIFETIME_END({t.eval_dense1_y, 64}, {t.eval_dense1_b_whole, 32});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 exchange", "layouts.dnn:6");
+  // exchange relu: [batch/a/b, co] -> [batch/a, co]
+  parcc_exchange(t.eval_relu, &division[0], t.eval_relu_moved, &division[1], t.eval_relu_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense2 all_to_all", "layouts.dnn:6");
+  // all_to_all dense2.w: [co, ci/b] -> [co/b, ci]
+  parcc_exchange(t.dense2_w, &division[2], t.eval_dense2_w_moved, &division[4], t.eval_dense2_w_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LIFETIME_END({t.eval_relu, 64}, {t.eval_relu_stage, 160}, {t.eval_dense2_w_stage, 80});
+}
+
+// evaluate: from dense2 on
+static void evaluate_dense2(void) {
+  AT("dense2 dense", "layouts.dnn:6");
+  // dense2.y[batch, co] = sum(ci) (relu.moved[batch, ci] * dense2.w.moved[co, ci])
+  if (co_4.len * batch_2.len > 0)
+    CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, co_4.len, batch_2.len, 8, &one,
+      t.eval_dense2_w_moved, 8, t.eval_relu_moved, 8, &zero, t.eval_dense2_y, (co_4.len > 0 ? co_4.len : 1)));
+  LIFETIME_END({t.eval_relu_moved, 96}, {t.eval_dense2_w_moved, 160});
+
+  AT("dense2 slice", "layouts.dnn:6");
+  // slice dense2.b: [co] -> [co/b]
+  parcc_slice(t.dense2_b, &division[5], t.eval_dense2_b_part, &division[6], PARCC_FLOAT, samples);
+
+  AT("dense2 dense", "layouts.dnn:6");
+  LAUNCH_ROWS(k_dense_tanh, batch_2.len, t.eval_tanh, t.eval_dense2_y, t.eval_dense2_b_part, batch_2.len, co_4.len);
+  LIFETIME_END({t.eval_dense2_y, 60}, {t.eval_dense2_b_part, 20});
+
+  AT("dense3 slice", "layouts.dnn:7");
+  // slice dense3.w: [co/a, ci] -> [co/a, ci/b]
+  parcc_slice(t.dense3_w, &division[7], t.eval_dense3_w_part, &division[22], PARCC_FLOAT, samples);
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 all_gather", "layouts.dnn:7");
+  // all_gather dense3.w.part: [co/a, ci/b] -> [co, ci/b]
+  parcc_all_gather(t.eval_dense3_w_part, &division[22], t.eval_dense3_w_part_whole, &division[9], NULL, PARCC_FLOAT, samples, 1, over_a);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LIFETIME_END({t.eval_dense3_w_part, 60});
+
+  AT("dense3 dense", "layouts.dnn:7");
+  // dense3.y[batch, co] = sum(ci) (tanh[batch, ci] * dense3.w.part.whole[co, ci])
+  if (5 * batch_2.len > 0)
+    CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 5, batch_2.len, co_4.len, &one,
+      t.eval_dense3_w_part_whole, (co_4.len > 0 ? co_4.len : 1), t.eval_tanh, (co_4.len > 0 ? co_4.len : 1), &zero, t.eval_dense3_y, 5));
+  LIFETIME_END({t.eval_tanh, 60}, {t.eval_dense3_w_part_whole, 100});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 reduce_scatter", "layouts.dnn:7");
+  // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
+  parcc_reduce_scatter(t.eval_dense3_y, &division[10], t.eval_dense3_y_part, &division[11], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("dense3 exchange", "layouts.dnn:7");
+  // exchange dense3.b: [co/a/b] -> [co/b]
+  parcc_exchange(t.dense3_b, &division[12], t.eval_dense3_b_moved, &division[13], NULL, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.eval_dense3_y, 60}, {t.eval_dense3_y_stage, 60});
+}
+
+// evaluate: from dense3 on
+static void evaluate_dense3(void) {
+  AT("dense3 dense", "layouts.dnn:7");
+  LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.eval_dense3_y_2, t.eval_cross_entropy_top, t.eval_dense3_y_part, t.eval_dense3_b_moved, batch_2.len, co_5.len);
+  LIFETIME_END({t.eval_dense3_y_part, 36}, {t.eval_dense3_b_moved, 12});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "layouts.dnn:7");
+  // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_top, t.eval_cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_LANES(k_cross_entropy, batch_2.len, t.eval_cross_entropy_z, t.eval_cross_entropy_picked, t.eval_dense3_y_2, t.eval_cross_entropy_top_whole, t.eval_label, batch_2.len, co_5.len, co_5.lo);
+  LIFETIME_END({t.eval_dense3_y_2, 36}, {t.eval_cross_entropy_top_whole, 12});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_to_all", "layouts.dnn:7");
+  // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
+  parcc_exchange(t.eval_cross_entropy_z, &division[11], t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.eval_cross_entropy_z, 36}, {t.eval_cross_entropy_z_stage, 48});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("exchange", "layouts.dnn:7");
+  // exchange cross_entropy.z.moved: [batch/a/b, c] -> [batch/b, c], on a 0
+  parcc_exchange(t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_moved_moved, &division[15], t.eval_cross_entropy_z_moved_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.eval_cross_entropy_z_moved, 40}, {t.eval_cross_entropy_z_moved_stage, 60});
+
+  AT("cross_entropy", "layouts.dnn:7");
+  if (parcc.rank / 2 % A == 0) {
+    LAUNCH_LANES(k_cross_entropy2, batch_3.len, t.eval_cross_entropy_total, t.eval_cross_entropy_z_moved_moved, batch_3.len);
+  }
+  LIFETIME_END({t.eval_cross_entropy_z_moved_moved, 60});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+}
+
+// evaluate: from all_reduce on
+static void evaluate_all_reduce(void) {
+  AT("all_reduce", "layouts.dnn:7");
+  // all_reduce cross_entropy.picked: [batch/a], a sum over b -> [batch/a]
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_picked, t.eval_cross_entropy_picked, batch_2.len, ncclFloat, ncclSum, over_b, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("exchange", "layouts.dnn:7");
+  // exchange cross_entropy.picked.whole: [batch/a] -> [batch/a/b]
+  parcc_exchange(t.eval_cross_entropy_picked_whole, &division[16], t.eval_cross_entropy_picked_whole_moved, &division[17], t.eval_cross_entropy_picked_whole_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // exchange label: [batch/a] -> [batch/a/b]
+  parcc_exchange(t.eval_label, &division[16], t.eval_label_moved, &division[17], t.eval_label_stage, PARCC_INT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
+  parcc_exchange(t.eval_cross_entropy_total, &division[18], t.eval_cross_entropy_total_moved, &division[17], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.eval_label_stage, 4}, {t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 12},
+      {t.eval_cross_entropy_picked_whole, 12}, {t.eval_cross_entropy_picked_whole_stage, 4});
+
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum, t.eval_label_moved, t.eval_cross_entropy_total_moved, t.eval_cross_entropy_picked_whole_moved, batch.len);
+  LIFETIME_END({t.eval_cross_entropy_picked_whole_moved, 8}, {t.eval_label_moved, 8},
+      {t.eval_cross_entropy_total_moved, 8});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "layouts.dnn:7");
+  // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+}
+
+// evaluate: from cross_entropy on
+static void evaluate_cross_entropy(void) {
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_ROWS(k_cross_entropy4, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch_2.len);
+  LIFETIME_END({t.eval_label, 12});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("all_reduce", "layouts.dnn:7");
+  // all_reduce cross_entropy.sum.2: [], a sum over a -> []
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_FLAT(k_cross_entropy5, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
+  LIFETIME_END({t.eval_cross_entropy_sum_whole, 4}, {t.eval_cross_entropy_sum_2_whole, 4});
+}
+
+// Losses and metrics of a batch of the test split.
+static void evaluate(void) {
+  evaluate_dense1();
+  evaluate_dense2();
+  evaluate_dense3();
+  evaluate_all_reduce();
+  evaluate_cross_entropy();
+}
+
+// ---- the run ---------------------------------------------------------------------------------------------------------
+
+static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset
+    {"x", PARCC_FLOAT, 2, {6, 7}, 0, {NULL, NULL, NULL, 1.0, 0.0}},
+    {"label", PARCC_INT, 1, {6}, 5, {NULL, NULL, NULL, 1.0, 0.0}},
+};
+
+static const char *const scalars[] = {"loss"};
+
+static double learning_rate(double step, double steps) {
+  (void)step;
+  (void)steps;
+  return 0.01;
+}
+
+static const ParccModel model = {
+    .name = "layouts",
+    .source = "layouts.dnn",
+    .ranks = RANKS,
+    .batch = 6,
+    .real = PARCC_FLOAT,
+    .inputs = inputs,
+    .n_inputs = 2,
+    .scalars = scalars,
+    .n_scalars = 1,
+    .steps = 3,
+    .epochs = 0,
+    .learning_rate = learning_rate,
+    .whole_batches = NULL, // the last batch of an evaluation may be smaller
+};
+
+static void place_tensors(void) {
+  char *const arena = parcc_arena(8960);
+  t.dense1_w = (float *)(arena + 0);
+  t.dense1_b = (float *)(arena + 256);
+  t.dense2_w = (float *)(arena + 512);
+  t.dense2_b = (float *)(arena + 768);
+  t.dense3_w = (float *)(arena + 1024);
+  t.dense3_b = (float *)(arena + 1280);
+  t.dense1_w_moment1 = (float *)(arena + 1536);
+  t.dense1_w_moment2 = (float *)(arena + 1792);
+  t.dense1_b_moment1 = (float *)(arena + 2048);
+  t.dense1_b_moment2 = (float *)(arena + 2304);
+  t.dense2_w_moment1 = (float *)(arena + 2560);
+  t.dense2_w_moment2 = (float *)(arena + 2816);
+  t.dense2_b_moment1 = (float *)(arena + 3072);
+  t.dense2_b_moment2 = (float *)(arena + 3328);
+  t.dense3_w_moment1 = (float *)(arena + 3584);
+  t.dense3_w_moment2 = (float *)(arena + 3840);
+  t.dense3_b_moment1 = (float *)(arena + 4096);
+  t.dense3_b_moment2 = (float *)(arena + 4352);
+  t.x = (float *)(arena + 6656);
+  t.label = (int *)(arena + 7168);
+  t.dense1_y = (float *)(arena + 4864);
+  t.relu = (float *)(arena + 6144);
+  t.dense2_y = (float *)(arena + 5376);
+  t.tanh_ = (float *)(arena + 5888);
+  t.dense3_y = (float *)(arena + 5632);
+  t.dense3_y_2 = (float *)(arena + 5376);
+  t.cross_entropy_top = (float *)(arena + 6912);
+  t.cross_entropy_z = (float *)(arena + 5632);
+  t.cross_entropy_total = (float *)(arena + 5632);
+  t.cross_entropy_picked = (float *)(arena + 6400);
+  t.cross_entropy_sum = (float *)(arena + 5376);
+  t.cross_entropy_sum_2 = (float *)(arena + 5632);
+  t.cross_entropy = (float *)(arena + 8448);
+  t.dense1_w_grad = (float *)(arena + 4608);
+  t.dense1_b_grad = (float *)(arena + 5120);
+  t.dense2_w_grad = (float *)(arena + 4608);
+  t.dense2_b_grad = (float *)(arena + 6400);
+  t.dense3_w_grad = (float *)(arena + 5120);
+  t.dense3_b_grad = (float *)(arena + 7168);
+  t.dense1_w_grad_square = (float *)(arena + 4608);
+  t.dense2_w_grad_square = (float *)(arena + 5376);
+  t.dense2_b_grad_square = (float *)(arena + 6144);
+  t.dense3_w_grad_square = (float *)(arena + 6400);
+  t.dense3_b_grad_square = (float *)(arena + 6656);
+  t.gradient_norm = (float *)(arena + 7936);
+  t.dense1_w_m = (float *)(arena + 1536);
+  t.dense1_w_v = (float *)(arena + 1792);
+  t.dense1_w_u = (float *)(arena + 0);
+  t.dense1_b_m = (float *)(arena + 2048);
+  t.dense1_b_v = (float *)(arena + 2304);
+  t.dense1_b_u = (float *)(arena + 256);
+  t.dense2_w_m = (float *)(arena + 2560);
+  t.dense2_w_v = (float *)(arena + 2816);
+  t.dense2_w_u = (float *)(arena + 512);
+  t.dense2_b_m = (float *)(arena + 3072);
+  t.dense2_b_v = (float *)(arena + 5120);
+  t.dense2_b_u = (float *)(arena + 5376);
+  t.dense3_w_m = (float *)(arena + 3584);
+  t.dense3_w_v = (float *)(arena + 3840);
+  t.dense3_w_u = (float *)(arena + 1024);
+  t.dense3_b_m = (float *)(arena + 4096);
+  t.dense3_b_v = (float *)(arena + 4352);
+  t.dense3_b_u = (float *)(arena + 1280);
+  t.cross_entropy_sum_grad = (float *)(arena + 5376);
+  t.cross_entropy_total_grad = (float *)(arena + 7680);
+  t.cross_entropy_picked_grad = (float *)(arena + 5632);
+  t.cross_entropy_z_grad = (float *)(arena + 5376);
+  t.cross_entropy_z_grad_3 = (float *)(arena + 6400);
+  t.tanh_grad = (float *)(arena + 5376);
+  t.dense2_y_2_grad = (float *)(arena + 5120);
+  t.relu_grad = (float *)(arena + 6400);
+  t.dense1_y_2_grad = (float *)(arena + 4864);
+  t.dense1_w_whole = (float *)(arena + 4608);
+  t.dense1_b_whole = (float *)(arena + 4608);
+  t.relu_moved = (float *)(arena + 5888);
+  t.dense2_w_whole = (float *)(arena + 4608);
+  t.dense2_w_whole_part = (float *)(arena + 5120);
+  t.dense2_b_part = (float *)(arena + 7424);
+  t.dense3_w_whole = (float *)(arena + 5120);
+  t.dense3_w_whole_part = (float *)(arena + 5376);
+  t.dense3_y_part = (float *)(arena + 6400);
+  t.dense3_b_moved = (float *)(arena + 7680);
+  t.cross_entropy_top_whole = (float *)(arena + 6912);
+  t.cross_entropy_z_moved = (float *)(arena + 6912);
+  t.cross_entropy_z_moved_moved = (float *)(arena + 5376);
+  t.cross_entropy_picked_whole = (float *)(arena + 6400);
+  t.cross_entropy_picked_whole_moved = (float *)(arena + 7680);
+  t.label_moved = (int *)(arena + 7936);
+  t.cross_entropy_total_moved = (float *)(arena + 8192);
+  t.cross_entropy_sum_whole = (float *)(arena + 5376);
+  t.cross_entropy_sum_2_whole = (float *)(arena + 5632);
+  t.cross_entropy_z_grad_moved = (float *)(arena + 5632);
+  t.dense3_b_grad_part = (float *)(arena + 7680);
+  t.tanh_moved = (float *)(arena + 5632);
+  t.dense3_w_grad_part = (float *)(arena + 5888);
+  t.dense3_w_grad_part_whole = (float *)(arena + 5888);
+  t.dense2_b_grad_part = (float *)(arena + 6912);
+  t.dense2_b_grad_part_whole = (float *)(arena + 6912);
+  t.dense2_w_grad_part = (float *)(arena + 5632);
+  t.dense2_w_grad_part_whole = (float *)(arena + 5632);
+  t.dense1_b_grad_whole_moved = (float *)(arena + 5120);
+  t.dense1_w_grad_part = (float *)(arena + 4864);
+  t.dense1_w_grad_part_whole = (float *)(arena + 4864);
+  t.dense1_w_grad_square_moved = (float *)(arena + 4608);
+  t.dense2_w_grad_square_moved = (float *)(arena + 5376);
+  t.dense2_w_grad_square_moved_whole = (float *)(arena + 5376);
+  t.dense2_b_grad_square_moved = (float *)(arena + 6144);
+  t.dense2_b_grad_square_moved_whole = (float *)(arena + 6144);
+  t.dense3_w_grad_square_moved = (float *)(arena + 6400);
+  t.dense3_b_grad_square_whole_moved = (float *)(arena + 6656);
+  t.dense2_b_moment2_part = (float *)(arena + 4608);
+  t.dense2_b_v_whole = (float *)(arena + 4608);
+  t.dense2_b_u_whole = (float *)(arena + 4864);
+  t.gradient_norm_whole = (float *)(arena + 7936);
+  t.relu_stage = (float *)(arena + 5632);
+  t.dense2_w_stage = (float *)(arena + 5120);
+  t.dense3_y_stage = (float *)(arena + 5376);
+  t.cross_entropy_z_stage = (float *)(arena + 5376);
+  t.cross_entropy_z_moved_stage = (float *)(arena + 5632);
+  t.cross_entropy_picked_whole_stage = (float *)(arena + 8448);
+  t.label_stage = (int *)(arena + 8704);
+  t.cross_entropy_total_stage = (float *)(arena + 5376);
+  t.cross_entropy_z_grad_stage = (float *)(arena + 6400);
+  t.tanh_stage = (float *)(arena + 5120);
+  t.dense2_w_grad_stage = (float *)(arena + 5120);
+  t.eval_x = (float *)(arena + 5120);
+  t.eval_label = (int *)(arena + 5888);
+  t.eval_dense1_y = (float *)(arena + 4864);
+  t.eval_relu = (float *)(arena + 5632);
+  t.eval_dense2_y = (float *)(arena + 4864);
+  t.eval_tanh = (float *)(arena + 5120);
+  t.eval_dense3_y = (float *)(arena + 4864);
+  t.eval_dense3_y_2 = (float *)(arena + 4608);
+  t.eval_cross_entropy_top = (float *)(arena + 5376);
+  t.eval_cross_entropy_z = (float *)(arena + 4864);
+  t.eval_cross_entropy_total = (float *)(arena + 4864);
+  t.eval_cross_entropy_picked = (float *)(arena + 5632);
+  t.eval_cross_entropy_sum = (float *)(arena + 4608);
+  t.eval_cross_entropy_sum_2 = (float *)(arena + 4864);
+  t.eval_cross_entropy = (float *)(arena + 5120);
+  t.eval_dense1_w_whole = (float *)(arena + 4608);
+  t.eval_dense1_b_whole = (float *)(arena + 4608);
+  t.eval_relu_moved = (float *)(arena + 5120);
+  t.eval_dense2_w_moved = (float *)(arena + 4608);
+  t.eval_dense2_b_part = (float *)(arena + 4608);
+  t.eval_dense3_w_part = (float *)(arena + 4864);
+  t.eval_dense3_w_part_whole = (float *)(arena + 4608);
+  t.eval_dense3_y_part = (float *)(arena + 5120);
+  t.eval_dense3_b_moved = (float *)(arena + 5632);
+  t.eval_cross_entropy_top_whole = (float *)(arena + 5376);
+  t.eval_cross_entropy_z_moved = (float *)(arena + 5120);
+  t.eval_cross_entropy_z_moved_moved = (float *)(arena + 4608);
+  t.eval_cross_entropy_picked_whole = (float *)(arena + 5632);
+  t.eval_cross_entropy_picked_whole_moved = (float *)(arena + 5120);
+  t.eval_label_moved = (int *)(arena + 5376);
+  t.eval_cross_entropy_total_moved = (float *)(arena + 6144);
+  t.eval_cross_entropy_sum_whole = (float *)(arena + 4608);
+  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 4864);
+  t.eval_relu_stage = (float *)(arena + 4864);
+  t.eval_dense2_w_stage = (float *)(arena + 5376);
+  t.eval_dense3_y_stage = (float *)(arena + 4608);
+  t.eval_cross_entropy_z_stage = (float *)(arena + 4608);
+  t.eval_cross_entropy_z_moved_stage = (float *)(arena + 4864);
+  t.eval_cross_entropy_picked_whole_stage = (float *)(arena + 6400);
+  t.eval_label_stage = (int *)(arena + 6656);
+  t.eval_cross_entropy_total_stage = (float *)(arena + 4608);
+}
+
+// What --save writes and --load reads.
+static ParccTensor stored[18];
+
+static void list_stored(void) {
+  {
+    const ParccTensor tensor = {"dense1.w", PARCC_FLOAT, 2, {8, 7}, {co, {0, 7}}, t.dense1_w, PARCC_PARAM};
+    stored[0] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense1.b", PARCC_FLOAT, 1, {8}, {{0, 8}}, t.dense1_b, PARCC_PARAM};
+    stored[1] = tensor;
+    if (parcc.rank / 2 % A != 1) stored[1].own[0].len = 0;
+  }
+  {
+    const ParccTensor tensor = {"dense2.w", PARCC_FLOAT, 2, {9, 8}, {{0, 9}, ci}, t.dense2_w, PARCC_PARAM};
+    stored[2] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense2.b", PARCC_FLOAT, 1, {9}, {{0, 9}}, t.dense2_b, PARCC_PARAM};
+    stored[3] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.w", PARCC_FLOAT, 2, {5, 9}, {co_2, {0, 9}}, t.dense3_w, PARCC_PARAM};
+    stored[4] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.b", PARCC_FLOAT, 1, {5}, {co_3}, t.dense3_b, PARCC_PARAM};
+    stored[5] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense1.w.moment1", PARCC_FLOAT, 2, {8, 7}, {co, {0, 7}}, t.dense1_w_moment1, PARCC_OPTIMIZER};
+    stored[6] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense1.w.moment2", PARCC_FLOAT, 2, {8, 7}, {co, {0, 7}}, t.dense1_w_moment2, PARCC_OPTIMIZER};
+    stored[7] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense1.b.moment1", PARCC_FLOAT, 1, {8}, {{0, 8}}, t.dense1_b_moment1, PARCC_OPTIMIZER};
+    stored[8] = tensor;
+    if (parcc.rank / 2 % A != 1) stored[8].own[0].len = 0;
+  }
+  {
+    const ParccTensor tensor = {"dense1.b.moment2", PARCC_FLOAT, 1, {8}, {{0, 8}}, t.dense1_b_moment2, PARCC_OPTIMIZER};
+    stored[9] = tensor;
+    if (parcc.rank / 2 % A != 1) stored[9].own[0].len = 0;
+  }
+  {
+    const ParccTensor tensor = {"dense2.w.moment1", PARCC_FLOAT, 2, {9, 8}, {{0, 9}, ci}, t.dense2_w_moment1, PARCC_OPTIMIZER};
+    stored[10] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense2.w.moment2", PARCC_FLOAT, 2, {9, 8}, {{0, 9}, ci}, t.dense2_w_moment2, PARCC_OPTIMIZER};
+    stored[11] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense2.b.moment1", PARCC_FLOAT, 1, {9}, {co_4}, t.dense2_b_moment1, PARCC_OPTIMIZER};
+    stored[12] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense2.b.moment2", PARCC_FLOAT, 1, {9}, {{0, 9}}, t.dense2_b_moment2, PARCC_OPTIMIZER};
+    stored[13] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.w.moment1", PARCC_FLOAT, 2, {5, 9}, {co_2, {0, 9}}, t.dense3_w_moment1, PARCC_OPTIMIZER};
+    stored[14] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.w.moment2", PARCC_FLOAT, 2, {5, 9}, {co_2, {0, 9}}, t.dense3_w_moment2, PARCC_OPTIMIZER};
+    stored[15] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.b.moment1", PARCC_FLOAT, 1, {5}, {co_3}, t.dense3_b_moment1, PARCC_OPTIMIZER};
+    stored[16] = tensor;
+  }
+  {
+    const ParccTensor tensor = {"dense3.b.moment2", PARCC_FLOAT, 1, {5}, {co_3}, t.dense3_b_moment2, PARCC_OPTIMIZER};
+    stored[17] = tensor;
+  }
+  parcc_stored(stored, 18);
+}
+
+int main(int argc, char **argv) {
+  parcc_start(argc, argv, &model);
+  over_a = parcc_axis(2, A);
+  everybody = parcc_axis(1, RANKS);
+  over_b = parcc_axis(1, B);
+  parcc_events(event, 13);
+  place_tensors();
+  co = parcc_block(8, 2, parcc.rank / 2 % A);
+  ci = parcc_block(8, 2, parcc.rank / 1 % B);
+  co_2 = parcc_block(5, 2, parcc.rank / 2 % A);
+  co_3 = parcc_block(5, 4, (parcc.rank / 2 % A) * B + parcc.rank / 1 % B);
+  co_4 = parcc_block(9, 2, parcc.rank / 1 % B);
+  batch = parcc_block(6, 4, (parcc.rank / 2 % A) * B + parcc.rank / 1 % B);
+  batch_2 = parcc_block(6, 2, parcc.rank / 2 % A);
+  co_5 = parcc_block(5, 2, parcc.rank / 1 % B);
+  batch_3 = parcc_block(6, 2, parcc.rank / 1 % B);
+  list_stored();
+  init();
+  parcc_load();
+
+  while (parcc_next_step()) {
+    LOAD_BATCH(0, t.x, batch, {0, 7});
+    LOAD_BATCH(1, t.label, batch_2);
+    forward();
+    backward();
+    if (parcc_reports()) report();
+    update();
+    END_STEP(t.gradient_norm_whole, t.cross_entropy);
+  }
+
+  for (long count; (count = parcc_next_eval()) > 0;) {
+    samples = count;
+    batch = parcc_block(count, 4, (parcc.rank / 2 % A) * B + parcc.rank / 1 % B);
+    batch_2 = parcc_block(count, 2, parcc.rank / 2 % A);
+    batch_3 = parcc_block(count, 2, parcc.rank / 1 % B);
+    LOAD_BATCH(0, t.eval_x, batch, {0, 7});
+    LOAD_BATCH(1, t.eval_label, batch_2);
+    evaluate();
+    END_EVAL(count, t.eval_cross_entropy);
+  }
+  return parcc_finish();
+}
