@@ -28,6 +28,21 @@ typedef enum AstOp {
   AST_EQ, AST_NE, AST_LT, AST_LE, AST_GT, AST_GE, AST_AND, AST_OR,
 } AstOp;
 
+typedef struct AstTarget { const char *name; Loc loc; } AstTarget;
+
+// One item of @shard(...): co: gpu,  h*64: [data, gpu],  pin gpu = 1,  replicate gpu.
+typedef struct AstShardItem {
+  const char *word; // "pin" or "replicate"; NULL: a split
+  const char *dim;
+  double unit, pin;
+  VEC(AstTarget) axes;
+  Loc loc;
+} AstShardItem;
+typedef struct AstShard {
+  Loc loc;
+  VEC(AstShardItem) items;
+} AstShard;
+
 typedef struct AstArg {
   const char *name; // named argument, or NULL
   AstExpr *value;
@@ -44,6 +59,7 @@ struct AstExpr {
   AstOp op;
   AstExpr *lhs, *rhs;
   AstArgs args;
+  AstShard *shard; // AST_CALL, or NULL
   int depth; // height of the tree below, at most AST_MAX_DEPTH: a walk may recurse
 };
 enum { AST_MAX_DEPTH = 400, AST_MAX_NESTING = 100 }; // of expressions; of brackets and blocks
@@ -64,6 +80,7 @@ typedef struct AstDecl { // parameter or result of a definition; input, param, s
   bool is_int;
   AstExpr *range;        // int < range, or NULL
   AstExpr *value;        // default of an attribute, initialiser of a param or state; or NULL
+  AstShard *shard;       // or NULL
   Loc loc;
 } AstDecl;
 typedef VEC(AstDecl) AstDecls;
@@ -84,8 +101,6 @@ typedef enum AstStmtKind {
   AST_REQUIRE,     // require e, "msg"   value, text
   AST_DATA,        // data x = e         targets[0], value     (in train)
 } AstStmtKind;
-
-typedef struct AstTarget { const char *name; Loc loc; } AstTarget;
 
 struct AstStmt {
   AstStmtKind kind;

@@ -23,6 +23,22 @@ static void print_args(const AstArgs *args, Text *out) {
   }
 }
 
+static void print_shard(const AstShard *shard, Text *out) {
+  if (shard == NULL) return;
+  text_printf(out, " @shard(");
+  for (int i = 0; i < shard->items.len; i++) {
+    const AstShardItem *item = &shard->items.at[i];
+    const int n = item->axes.len;
+    if (i > 0) text_printf(out, ", ");
+    if (item->word != NULL) text_printf(out, "%s ", item->word);
+    else text_printf(out, item->unit > 1 ? "%s*%.0f: " : "%s: ", item->dim, item->unit);
+    for (int a = 0; a < n; a++)
+      text_printf(out, "%s%s%s", a > 0 ? ", " : n > 1 ? "[" : "", item->axes.at[a].name, a == n - 1 && n > 1 ? "]" : "");
+    if (item->word != NULL && str_eq(item->word, "pin")) text_printf(out, " = %.0f", item->pin);
+  }
+  text_printf(out, ")");
+}
+
 static void print_number(const AstExpr *e, Text *out) {
   if (e->is_int) text_printf(out, "%.0f", e->number);
   else text_printf(out, "%.16e", e->number); // always with a point and an exponent: a real number
@@ -62,6 +78,7 @@ static void print_expr(const AstExpr *e, Text *out) {
     text_printf(out, "%s(", e->text);
     print_args(&e->args, out);
     text_printf(out, ")");
+    print_shard(e->shard, out);
     return;
   case AST_INDEX:
     print_expr(e->lhs, out);
@@ -102,6 +119,7 @@ static void print_decl(const AstDecl *decl, Text *out) {
     }
     text_printf(out, "]");
   }
+  print_shard(decl->shard, out);
   if (decl->is_int) text_printf(out, ": int");
   if (decl->range != NULL) {
     text_printf(out, " < ");

@@ -147,7 +147,7 @@ Model *elab_model(Arena *arena, const AstFile *prelude, const AstFile *file, con
   e->options = options;
   e->model = new_model(arena, file, options);
   e->graph = e->model->train;
-  e->file_defs.arena = e->prelude_defs.arena = e->streams.arena = e->scalar_fns.arena = e->functions.arena = arena;
+  e->file_defs.arena = e->prelude_defs.arena = e->streams.arena = e->shards.arena = e->scalar_fns.arena = e->functions.arena = arena;
   e->declared_inputs.arena = arena;
   add_defs(e, prelude, true);
   add_defs(e, file, false);

@@ -106,6 +106,7 @@ struct Frame {
   Loc site;           // the place in the model file that led here: see elab_site
   const char *layer;  // path of the layer instance, "" at the top
   const char *prefix; // of the names of tensors
+  int shard;          // of what is made now: number of the @shard(...) around it, or 0
   VEC(Var) vars;
   VEC(DimVar) dims;
   VEC(Tied) tied;
@@ -180,6 +181,7 @@ typedef struct Elab {
   Names instances;
   VEC(Loc) instance_locs;
   Names scalar_fns; // by name
+  Names shards;     // places of @shard(...) -> number
   Names streams;    // random numbers: text position and visit -> stream
   Names visits;
   VEC(int) visit_counts;
@@ -282,6 +284,12 @@ bool bind_extent(Elab *e, const char *name, int64_t extent, Loc loc);
 // Opaque operators (elab_opaque.c): checks a declaration; a call, once its arguments are bound in the frame.
 void elab_check_opaque(Elab *e, const AstDef *def);
 Value elab_opaque(Elab *e, const AstDef *def, Loc loc);
+// Enters a @shard(...) of the text (NULL: none): what is made from then on belongs to it. Returns the one before, to be set
+// again with elab_leave_shard (elab_shard.c).
+int elab_enter_shard(Elab *e, const AstShard *shard);
+void elab_leave_shard(Elab *e, int before);
+// Reports a @shard(...) behind a call that makes no operators.
+void elab_no_shard(Elab *e, const AstExpr *call);
 bool elab_is_builtin(const char *name);
 Value elab_builtin(Elab *e, const AstExpr *call);
 Value elab_view(Elab *e, const AstExpr *call);

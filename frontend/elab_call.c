@@ -261,14 +261,30 @@ static bool call_select(Elab *e, const AstExpr *call, Value *out) {
   return true;
 }
 
+// Calls a definition with evaluated arguments.
+static Value call_found(Elab *e, const AstExpr *call, Def *def, const Arg *args, int n) {
+  switch (def->ast->kind) {
+  case AST_LAYER:
+    if (!may_call_layer(e, call)) return value_error();
+    return elab_call_def(e, def, args, n, call->loc);
+  case AST_OP:
+  case AST_OPAQUE: return elab_call_def(e, def, args, n, call->loc);
+  case AST_FN: return call_fn(e, call, def, args, n);
+  default: return report_not_callable(e, call, def->ast);
+  }
+}
+
 Value elab_call(Elab *e, const AstExpr *call) {
   Def *def = elab_find_def(e, call->text);
   const int fn = elab_scalar_fn(e, call->text);
-  if (def == NULL && elab_is_builtin(call->text)) return elab_builtin(e, call);
+  if (def == NULL && elab_is_builtin(call->text)) {
+    elab_no_shard(e, call);
+    return elab_builtin(e, call);
+  }
   if (def == NULL && fn < 0) return report_unknown(e, call);
   const int n = call->args.len;
   Value chosen;
-  if (def == NULL && fn == FN_select && call_select(e, call, &chosen)) return chosen;
+  if (def == NULL && fn == FN_select && call->shard == NULL && call_select(e, call, &chosen)) return chosen;
   Arg *args = NEW_ARRAY(e->arena, Arg, n);
   bool tensors = false, failed = false;
   for (int i = 0; i < n; i++) {
@@ -281,14 +297,9 @@ Value elab_call(Elab *e, const AstExpr *call) {
   // max(x) is the op of that name, max(x, y) the scalar function: the op takes one argument only.
   const bool too_many = fn >= 0 && def != NULL && n == fn_arity((Fn)fn) && n > def->ast->params.len;
   const bool scalar = fn >= 0 && (def == NULL || ((!tensors || too_many) && def->ast->kind != AST_FN));
-  if (scalar) return call_scalar(e, call, (Fn)fn, args, n);
-  switch (def->ast->kind) {
-  case AST_LAYER:
-    if (!may_call_layer(e, call)) return value_error();
-    return elab_call_def(e, def, args, n, call->loc);
-  case AST_OP:
-  case AST_OPAQUE: return elab_call_def(e, def, args, n, call->loc);
-  case AST_FN: return call_fn(e, call, def, args, n);
-  default: return report_not_callable(e, call, def->ast);
-  }
+  if (!tensors && (scalar || def->ast->kind == AST_FN)) elab_no_shard(e, call);
+  const int around = elab_enter_shard(e, call->shard);
+  const Value value = scalar ? call_scalar(e, call, (Fn)fn, args, n) : call_found(e, call, def, args, n);
+  elab_leave_shard(e, around);
+  return value;
 }

@@ -12,6 +12,7 @@ static Tensor tensor_of(Elab *e, const AstDecl *decl, const char *name, Role rol
               .rank = rank,
               .producer = -1,
               .of = -1,
+              .shard = e->frame->shard,
               .loc = elab_site(e, decl->loc)};
   for (int d = 0; d < rank; d++) {
     t.extent[d] = dims[d].extent;

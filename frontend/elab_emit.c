@@ -101,7 +101,8 @@ static const Expr *resolve(Stmt *s, const Expr *body);
 static Op op_proto(const Stmt *s) {
   const Elab *e = s->e;
   return (Op){
-      .kind = OP_COMPUTE, .phase = e->phase, .name = s->op_name, .layer = e->frame->layer, .loc = elab_site(e, s->loc)};
+      .kind = OP_COMPUTE, .phase = e->phase, .name = s->op_name, .layer = e->frame->layer, .shard = e->frame->shard,
+      .loc = elab_site(e, s->loc)};
 }
 
 // Values of integers that are known to lie in [0, range).

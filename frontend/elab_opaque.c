@@ -254,7 +254,7 @@ Value elab_opaque(Elab *e, const AstDef *def, Loc loc) {
   if (!elab_can_add_op(e, loc)) return value_error();
   const int n = def->params.len + def->results.len;
   Call c = {.e = e, .def = def, .loc = loc};
-  c.op = (Op){.kind = OP_OPAQUE, .phase = e->phase, .name = def->name, .layer = e->frame->layer};
+  c.op = (Op){.kind = OP_OPAQUE, .phase = e->phase, .name = def->name, .layer = e->frame->layer, .shard = e->frame->shard};
   c.op.loc = elab_site(e, loc);
   c.decl = NEW_ARRAY(e->arena, const AstDecl *, n);
   c.opaque = NEW(e->arena, Opaque);

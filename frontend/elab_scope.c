@@ -98,6 +98,7 @@ Frame *elab_push(Elab *e, const Def *def, Loc call) {
     frame->site = elab_site(e, call);
     frame->layer = e->frame->layer;
     frame->prefix = e->frame->prefix;
+    frame->shard = e->frame->shard;
   }
   e->frame = frame;
   return frame;

@@ -137,7 +137,7 @@ static bool may_stand(Elab *e, const AstStmt *stmt) {
   return false;
 }
 
-static void run(Elab *e, const AstStmt *stmt) {
+static void run_kind(Elab *e, const AstStmt *stmt) {
   switch (stmt->kind) {
   case AST_ASSIGN:
     if (elab_in_train_block(e)) elab_train_stmt(e, stmt);
@@ -158,6 +158,12 @@ static void run(Elab *e, const AstStmt *stmt) {
   case AST_IF: run_if(e, stmt); return;
   case AST_REQUIRE: run_require(e, stmt); return;
   }
+}
+
+static void run(Elab *e, const AstStmt *stmt) {
+  const int around = elab_enter_shard(e, stmt->decl.shard);
+  run_kind(e, stmt);
+  elab_leave_shard(e, around);
 }
 
 void elab_block(Elab *e, const AstBlock *block) {

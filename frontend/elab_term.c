@@ -217,6 +217,8 @@ static Term function_call(Stmt *s, const AstExpr *expr, Fn fn) {
 
 static Term call_term(Stmt *s, const AstExpr *expr) {
   Def *def = elab_find_def(s->e, expr->text);
+  const bool scalar = (def != NULL && def->ast->kind == AST_FN) || elab_scalar_fn(s->e, expr->text) >= 0;
+  if (scalar) elab_no_shard(s->e, expr);
   if (def != NULL && def->ast->kind == AST_FN) return macro_call(s, expr, def);
   if (str_eq(expr->text, "uniform") || str_eq(expr->text, "normal"))
     return random_term(s, expr, str_eq(expr->text, "normal"));

@@ -69,6 +69,7 @@ static void set_optimizer(Elab *e, const AstExpr *value) {
     elab_error(e, value->loc, "expected an optimizer, as in optimizer = sgd(lr = 0.01)");
     return;
   }
+  elab_no_shard(e, value);
   const Def *def = find_optimizer(e, value->text, value->loc);
   if (def == NULL || !is_sound_optimizer(e, def)) return;
   t->optimizer = def;

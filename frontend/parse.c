@@ -222,6 +222,26 @@ AstDecl *parse_decl(Parse *p, Loc loc, const char *name, const AstArgs *dims) {
   return decl;
 }
 
+AstShardItem *parse_shard_split(Parse *p, Loc loc, const char *dim, double unit, const ParseTargets *axes) {
+  AstShardItem *item = NEW(p->arena, AstShardItem);
+  *item = (AstShardItem){.dim = dim, .unit = unit, .loc = loc};
+  memcpy(&item->axes, axes, sizeof item->axes);
+  return item;
+}
+
+AstShardItem *parse_shard_word(Parse *p, Loc loc, const char *word, Loc axis_loc, const char *axis) {
+  AstShardItem *item = NEW(p->arena, AstShardItem);
+  *item = (AstShardItem){.word = word, .loc = loc};
+  vec_push(p->arena, &item->axes, (AstTarget){axis, axis_loc});
+  return item;
+}
+
+AstDecl *parse_no_shard(AstDecl *decl) {
+  if (decl->shard) diag_error(decl->shard->loc, "'@shard' stands in statements and behind calls, not in a signature or an update");
+  decl->shard = NULL;
+  return decl;
+}
+
 AstStmt *parse_stmt(Parse *p, AstStmtKind kind, Loc loc) {
   AstStmt *s = NEW(p->arena, AstStmt);
   s->kind = kind;

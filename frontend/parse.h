@@ -52,6 +52,11 @@ AstExpr *parse_no_pack(Parse *p, AstExpr *e);
 AstArgs *parse_args(Parse *p, AstArgs *args, const char *name, AstExpr *value, Loc loc);
 // The dimensions that a bracket declares: NAME, NAME = e, NAME.., NAME..e, e.
 AstDecl *parse_decl(Parse *p, Loc loc, const char *name, const AstArgs *dims);
+// One item of @shard(...).
+AstShardItem *parse_shard_split(Parse *p, Loc loc, const char *dim, double unit, const ParseTargets *axes);
+AstShardItem *parse_shard_word(Parse *p, Loc loc, const char *word, Loc axis_loc, const char *axis);
+// The declaration itself, after a message where it has a @shard(...).
+AstDecl *parse_no_shard(AstDecl *decl);
 AstStmt *parse_stmt(Parse *p, AstStmtKind kind, Loc loc);
 AstStmt *parse_stmt_value(Parse *p, AstStmtKind kind, Loc loc, const char *target, Loc target_loc, AstExpr *value);
 AstDef *parse_def(Parse *p, AstDefKind kind, Loc loc, const char *name);

@@ -41,6 +41,8 @@
   AstDim dim;
   AstStmt *stmt;
   struct { AstStmt *first, *last; int len; } chain;
+  AstShard *shard;
+  AstShardItem *shard_item;
   ParseBlock *block;
   AstDef *def;
 }
@@ -65,7 +67,9 @@ enum { MAX_ELSE_IFS = AST_MAX_NESTING };
 %type <decl> decl typed_decl param
 %type <decls> params param_list results result_list
 %type <wheres> where where_list
-%type <targets> names
+%type <targets> names shard_axes
+%type <shard> shard shard_items
+%type <shard_item> shard_item
 %type <dims> split split_list
 %type <dim> split_dim
 %type <text> def_name opaque_grad
@@ -156,8 +160,8 @@ param_list:
   | param_list ';' param         { $$ = $1; vec_push(p->arena, $$, *$3); }
   ;
 param:
-    typed_decl
-  | typed_decl '=' value         { $$ = $1; $$->value = $3; }
+    typed_decl                   { $$ = parse_no_shard($1); }
+  | typed_decl '=' value         { $$ = parse_no_shard($1); $$->value = $3; }
   ;
 
 results:
@@ -165,8 +169,8 @@ results:
   | '(' result_list ')'          { $$ = $2; }
   ;
 result_list:
-    typed_decl                   { $$ = NEW(p->arena, AstDecls); vec_push(p->arena, $$, *$1); }
-  | result_list ',' typed_decl   { $$ = $1; vec_push(p->arena, $$, *$3); }
+    typed_decl                   { $$ = NEW(p->arena, AstDecls); vec_push(p->arena, $$, *parse_no_shard($1)); }
+  | result_list ',' typed_decl   { $$ = $1; vec_push(p->arena, $$, *parse_no_shard($3)); }
   ;
 
 where:
@@ -179,10 +183,39 @@ where_list:
   | where_list ',' NAME '=' value { $$ = $1; vec_push(p->arena, $$, (AstWhere){$3, $5, @3}); }
   ;
 
-/* name, name[dims], name[dims]: int, name[dims]: int < range */
+/* name, name[dims], name[dims]: int, name[dims]: int < range; in statements name[dims] @shard(...) */
 decl:
     NAME                         { $$ = parse_decl(p, @1, $1, NULL); }
   | NAME bracket_args            { $$ = parse_decl(p, @1, $1, $2); }
+  | NAME bracket_args shard      { $$ = parse_decl(p, @1, $1, $2); $$->shard = $3; }
+  ;
+
+/* @shard(co: gpu, h*64: [data, gpu], pin node = 1, replicate gpu) */
+shard:
+    '@' NAME '(' shard_items ')' {
+      $$ = $4; $$->loc = @$;
+      if (!str_eq($2, "shard")) diag_error(@2, "unknown annotation '@%s': there is only '@shard(...)'", $2); }
+  ;
+shard_items:
+    shard_item                   { $$ = NEW(p->arena, AstShard); vec_push(p->arena, &$$->items, *$1); }
+  | shard_items ',' shard_item   { $$ = $1; vec_push(p->arena, &$$->items, *$3); }
+  ;
+shard_item:
+    NAME ':' shard_axes          { $$ = parse_shard_split(p, @1, $1, 1, $3); }
+  | NAME '*' NUMBER ':' shard_axes {
+      $$ = parse_shard_split(p, @1, $1, $3.value, $5);
+      if (!$3.is_int || $3.value < 1) diag_error(@3, "the unit of a split is a whole number of at least 1"); }
+  | NAME NAME '=' NUMBER {
+      $$ = parse_shard_word(p, @1, $1, @2, $2); $$->pin = $4.value;
+      if (!str_eq($1, "pin")) diag_error(@1, "expected 'pin' before '%s ='", $2);
+      if (!$4.is_int) diag_error(@4, "a coordinate is a whole number"); }
+  | NAME NAME {
+      $$ = parse_shard_word(p, @1, $1, @2, $2);
+      if (!str_eq($1, "replicate")) diag_error(@1, "expected ':' after a dimension, 'replicate AXIS' or 'pin AXIS = K'"); }
+  ;
+shard_axes:
+    NAME                         { $$ = NEW(p->arena, ParseTargets); vec_push(p->arena, $$, (AstTarget){$1, @1}); }
+  | '[' names ']'                { $$ = $2; }
   ;
 typed_decl:
     decl
@@ -214,10 +247,12 @@ stmt:
       $$ = parse_stmt_value(p, AST_DATA, @1, $2, @2, $4); }
   | NAME bracket_args '=' value semi {
       $$ = parse_stmt(p, AST_INDEX_STMT, @1); $$->decl = *parse_decl(p, @1, $1, $2); $$->value = $4; }
+  | NAME bracket_args shard '=' value semi {
+      $$ = parse_stmt(p, AST_INDEX_STMT, @1); $$->decl = *parse_decl(p, @1, $1, $2); $$->decl.shard = $3; $$->value = $5; }
   | INPUT typed_decl semi        { $$ = parse_stmt(p, AST_INPUT, @1); $$->decl = *$2; }
   | PARAM typed_decl '=' value semi { $$ = parse_stmt(p, AST_PARAM, @1); $$->decl = *$2; $$->decl.value = $4; }
   | STATE typed_decl '=' value semi { $$ = parse_stmt(p, AST_STATE, @1); $$->decl = *$2; $$->decl.value = $4; }
-  | UPDATE decl '=' value semi   { $$ = parse_stmt(p, AST_UPDATE, @1); $$->decl = *$2; $$->value = $4; }
+  | UPDATE decl '=' value semi   { $$ = parse_stmt(p, AST_UPDATE, @1); $$->decl = *parse_no_shard($2); $$->value = $4; }
   | LOSS '=' value semi          { $$ = parse_stmt_value(p, AST_LOSS, @1, "loss", @1, $3); }
   | LOSS NAME '=' value semi     { $$ = parse_stmt_value(p, AST_LOSS, @1, $2, @2, $4); }
   | METRIC NAME '=' value semi   { $$ = parse_stmt_value(p, AST_METRIC, @1, $2, @2, $4); }
@@ -266,6 +301,8 @@ value: value_or_pack             { $$ = parse_no_pack(p, $1); } ;
 value_or_pack:
     expr
   | value_or_pack PIPE callee    { $$ = parse_pipe(p, parse_no_pack(p, $1), $3); }
+  | value_or_pack PIPE callee shard {
+      $$ = parse_pipe(p, parse_no_pack(p, $1), $3); $$->shard = $4; }
   ;
 callee:
     NAME                         { $$ = parse_call(p, @1, $1, NULL); }
@@ -279,7 +316,9 @@ expr:
   | STRING                       { $$ = parse_string(p, @1, $1); }
   | NAME                         { $$ = parse_name(p, @1, $1); }
   | NAME paren_args              { $$ = parse_call(p, @$, $1, $2); }
+  | NAME paren_args shard        { $$ = parse_call(p, @1, $1, $2); $$->shard = $3; }
   | REDUCE paren_args %prec CALL { $$ = parse_call(p, @$, $1, $2); }
+  | REDUCE paren_args shard      { $$ = parse_call(p, @1, $1, $2); $$->shard = $3; }
   | REDUCE paren_args expr %prec TERM { $$ = parse_reduce(p, @$, $1, $2, $3); }
   | '(' value ')'                { $$ = $2; }
   | bracket_args                 { $$ = parse_list(p, @1, $1); }

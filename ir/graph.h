@@ -25,6 +25,7 @@ typedef struct Tensor {
   int64_t range;                // integers: values lie in [0, range); 0: unknown
   int producer;                 // operator that computes it, or -1
   int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; else -1
+  int shard;                    // of inputs and stored tensors: number of the @shard(...) that speaks for it, or 0
   Layout layout;                // in the sharded graph
   Loc loc;
 } Tensor;
@@ -85,6 +86,7 @@ typedef struct Op {
   const Expr *body;
   int in;       // OP_VIEW, OP_RESHARD: the tensor read
   const Opaque *opaque; // OP_OPAQUE
+  int shard; // number of the innermost @shard(...) of the model that speaks for it, or 0
   OpSharding sharding;
   Loc loc;
 } Op;

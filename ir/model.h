@@ -3,6 +3,7 @@
 #define PARCC_IR_MODEL_H
 
 #include "graph.h"
+#include "plan.h"
 
 typedef struct DataSource {
   const char *kind; // "idx", "npy", or NULL: only synthetic data possible
@@ -15,6 +16,18 @@ typedef struct Input {
   DataSource source;
 } Input;
 
+// What the text of the model says of where something is computed or kept: @shard(co: gpu). It holds against any plan.
+typedef struct ShardItem {
+  const char *axis; // of the mesh
+  Loc axis_loc;
+  PlanChoice choice; // never CHOICE_FOLLOW; its place is that of the item
+} ShardItem;
+typedef struct Shard {
+  int outer; // number of the one around it, which holds for what this one leaves open; 0: none
+  VEC(ShardItem) items;
+  Loc loc;
+} Shard;
+
 typedef struct Model {
   const char *name;
   const char *source; // path of the model text as given
@@ -23,6 +36,7 @@ typedef struct Model {
   Graph *train; // forward, metrics, gradients' declarations, optimizer updates
   Graph *eval;  // forward with training = false: losses and metrics
   VEC(Input) inputs;
+  VEC(Shard) shards; // shard number s of operators and tensors is shards.at[s - 1]
   int64_t batch; // extent of the first dimension of every input
   const Expr *learning_rate; // of run scalars only; NULL: nothing is trained
   int64_t steps, epochs;     // one of them > 0

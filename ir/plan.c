@@ -44,31 +44,31 @@ bool plan_is_word(const char *name) {
 
 // ---- printing ------------------------------------------------------------------------------------------------------
 
-static bool same_split(const Choice *a, const Choice *b) {
+static bool same_split(const PlanChoice *a, const PlanChoice *b) {
   return a->kind == CHOICE_SPLIT && b->kind == CHOICE_SPLIT && str_eq(a->dim, b->dim) && a->unit == b->unit;
 }
 
 // n/data,tensor: all axes that split the dimension which axis `first` splits.
-static void print_split(const Choice *axis, const Mesh *mesh, int first, Text *out) {
+static void print_split(const PlanChoice *axis, const Mesh *mesh, int first, Text *out) {
   text_printf(out, " %s", axis[first].dim);
   if (axis[first].unit > 1) text_printf(out, "*%lld", (long long)axis[first].unit);
   for (int a = first; a < mesh->n_axes; a++)
     if (same_split(&axis[first], &axis[a])) text_printf(out, "%s%s", a == first ? "/" : ",", mesh->axis[a].name);
 }
 
-static bool is_first_split(const Choice *axis, int a) {
+static bool is_first_split(const PlanChoice *axis, int a) {
   for (int b = 0; b < a; b++)
     if (same_split(&axis[a], &axis[b])) return false;
   return axis[a].kind == CHOICE_SPLIT;
 }
 
-static int count(const Choice *axis, const Mesh *mesh, ChoiceKind kind) {
+static int count(const PlanChoice *axis, const Mesh *mesh, ChoiceKind kind) {
   int n = 0;
   for (int a = 0; a < mesh->n_axes; a++) n += axis[a].kind == kind;
   return n;
 }
 
-void plan_print_choices(const Choice *axis, const Mesh *mesh, Text *out) {
+void plan_print_choices(const PlanChoice *axis, const Mesh *mesh, Text *out) {
   Text text = {.arena = out->arena};
   for (int a = 0; a < mesh->n_axes; a++)
     if (is_first_split(axis, a)) print_split(axis, mesh, a, &text);

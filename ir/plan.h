@@ -31,13 +31,13 @@ typedef enum ChoiceKind {
 } ChoiceKind;
 
 // What is chosen along one axis.
-typedef struct Choice {
+typedef struct PlanChoice {
   ChoiceKind kind;
   const char *dim;
   int64_t unit;
   int pin;
   Loc loc;
-} Choice;
+} PlanChoice;
 
 typedef enum PlanSubject {
   PLAN_NAME,   // an operator or, where there is none of that name, a layer
@@ -53,7 +53,7 @@ typedef struct PlanLine {
   PlanSubject subject;
   const char *graph; // the one graph that is meant ("init", "train", "eval"), or NULL
   const char *name;
-  Choice axis[MESH_MAX_AXES];
+  PlanChoice axis[MESH_MAX_AXES];
   Loc loc; // of the name
 } PlanLine;
 
@@ -98,7 +98,7 @@ bool plan_is_word(const char *name);
 // A line without its choices: "eval op relu.2".
 const char *plan_line_subject(Arena *arena, const PlanLine *line);
 // The choices of a line as text: "n/data,tensor", "pin gpu=1", "follow".
-void plan_print_choices(const Choice *axis, const Mesh *mesh, Text *out);
+void plan_print_choices(const PlanChoice *axis, const Mesh *mesh, Text *out);
 // The whole plan; reading the text gives the same plan.
 void plan_print(const Plan *plan, Text *out);
 // Reads a text of any bytes. `name` is what places are called by; the text must live as long as the plan. What was

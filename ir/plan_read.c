@@ -177,15 +177,15 @@ static bool read_axis(Reader *r, int *axis, Loc *loc) {
   return false;
 }
 
-static const char *choice_text(Arena *arena, const Choice *choice, const char *axis) {
+static const char *choice_text(Arena *arena, const PlanChoice *choice, const char *axis) {
   if (choice->kind == CHOICE_PIN) return arena_printf(arena, "pins it to %s=%d", axis, choice->pin);
   if (choice->kind == CHOICE_REPLICATE || choice->dim == NULL)
     return arena_printf(arena, "replicates it over '%s'", axis);
   return arena_printf(arena, "splits '%.*s' over '%s'", SHOWN, choice->dim, axis);
 }
 
-static bool choose(Reader *r, PlanLine *line, int axis, Loc loc, Choice choice) {
-  const Choice *before = &line->axis[axis];
+static bool choose(Reader *r, PlanLine *line, int axis, Loc loc, PlanChoice choice) {
+  const PlanChoice *before = &line->axis[axis];
   if (before->kind != CHOICE_FOLLOW) {
     problem_add(r->problems, loc, "the axis '%s' is used twice: this %s, what stands before %s",
                 r->plan.mesh.axis[axis].name, choice_text(r->arena, &choice, r->plan.mesh.axis[axis].name),
@@ -193,7 +193,7 @@ static bool choose(Reader *r, PlanLine *line, int axis, Loc loc, Choice choice) 
     return false;
   }
   for (int a = 0; a < r->plan.mesh.n_axes && choice.kind == CHOICE_SPLIT; a++) {
-    const Choice *other = &line->axis[a];
+    const PlanChoice *other = &line->axis[a];
     if (other->kind != CHOICE_SPLIT || !str_eq(other->dim, choice.dim) || other->unit == choice.unit) continue;
     problem_add(r->problems, choice.loc, "'%.*s' is split in units of %lld here, but of %lld before", SHOWN, choice.dim,
                 (long long)choice.unit, (long long)other->unit);
@@ -203,7 +203,7 @@ static bool choose(Reader *r, PlanLine *line, int axis, Loc loc, Choice choice) 
   return true;
 }
 
-static bool read_axes(Reader *r, PlanLine *line, Choice choice) {
+static bool read_axes(Reader *r, PlanLine *line, PlanChoice choice) {
   for (;; next(r)) {
     int axis;
     Loc loc;
@@ -214,7 +214,7 @@ static bool read_axes(Reader *r, PlanLine *line, Choice choice) {
 
 // What stands behind a dimension: n/data, h*64/data,tensor.
 static bool read_split(Reader *r, PlanLine *line, const Token *dim) {
-  Choice choice = {.kind = CHOICE_SPLIT, .dim = dim->text, .unit = 1, .loc = dim->loc};
+  PlanChoice choice = {.kind = CHOICE_SPLIT, .dim = dim->text, .unit = 1, .loc = dim->loc};
   Token unit;
   if (strchr(dim->text, '.') != NULL) {
     problem_add(r->problems, dim->loc, "the name of a dimension has no '.'");
@@ -234,7 +234,7 @@ static bool read_split(Reader *r, PlanLine *line, const Token *dim) {
 
 static bool read_pin(Reader *r, PlanLine *line) {
   for (;; next(r)) {
-    Choice choice = {.kind = CHOICE_PIN};
+    PlanChoice choice = {.kind = CHOICE_PIN};
     Token pin;
     int axis;
     if (!read_axis(r, &axis, &choice.loc) || !take_sign(r, '=', "'=' and a coordinate")) return false;
@@ -253,7 +253,7 @@ static bool read_pin(Reader *r, PlanLine *line) {
 
 // Over the axes that are named, or, at the end of the line, over all that nothing else is said of.
 static bool read_replicate(Reader *r, PlanLine *line, Loc loc) {
-  const Choice choice = {.kind = CHOICE_REPLICATE, .loc = loc};
+  const PlanChoice choice = {.kind = CHOICE_REPLICATE, .loc = loc};
   if (r->token.kind != TOKEN_END) return read_axes(r, line, choice);
   for (int a = 0; a < r->plan.mesh.n_axes; a++)
     if (line->axis[a].kind == CHOICE_FOLLOW) line->axis[a] = choice;

@@ -149,7 +149,7 @@ static const Expr *zero_outside(void *ctx, const Expr *e) {
 // ---- from the derivative at an access to the gradient of its tensor ----------------------------------------------
 
 static Op backward_op(const Op *op) {
-  return (Op){.kind = OP_COMPUTE, .phase = PHASE_BACKWARD, .name = op->name, .layer = op->layer, .loc = op->loc};
+  return (Op){.kind = OP_COMPUTE, .phase = PHASE_BACKWARD, .name = op->name, .layer = op->layer, .shard = op->shard, .loc = op->loc};
 }
 
 static const char *grad_name(const Graph *graph, int tensor) {

@@ -24,7 +24,7 @@ static const Expr *pack(Graph *graph, Op *op, const Expr *access) {
   int dims[IR_MAX_DIMS];
   bool outer[IR_MAX_DIMS];
   outer_dims(graph, op, access, outer);
-  Op packing = {.kind = OP_COMPUTE, .phase = op->phase, .name = "pack", .layer = op->layer, .loc = op->loc};
+  Op packing = {.kind = OP_COMPUTE, .phase = op->phase, .name = "pack", .layer = op->layer, .shard = op->shard, .loc = op->loc};
   packing.n_dims = packing.n_out = access_packing_order(graph, op, access, outer, dims);
   if (packing.n_out > IR_MAX_RANK) return access;
   Index by[IR_MAX_DIMS], index[IR_MAX_RANK];

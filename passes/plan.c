@@ -10,6 +10,8 @@
 //   y[n, co] = sum(ci) x[n, ci] * w[co, ci]             n/data
 //   w.grad[co, ci] = sum(n) y.grad[n, co] * x[n, ci]    n/data, a partial sum
 //
+// What the model says itself, by @shard(...), holds against any plan.
+//
 // The last axis of the mesh is the batch itself, of size 1: what is cut along it has the true length of the batch, which
 // for the last one of an evaluation is not known when the program is written.
 #include "passes.h"
@@ -32,7 +34,8 @@ static void split(OpSharding *s, int axis, int dim, int64_t unit, const Mesh *me
   s->unit[axis] = unit;
 }
 
-static void take(OpSharding *s, int axis, const Space *space, const Choice *choice, const Mesh *mesh) {
+static void take(OpSharding *s, int axis, const Space *space, const PlanChoice *choice, const Mesh *mesh) {
+  if (mesh->axis[axis].size == 1 && choice->kind == CHOICE_PIN) return; // there is but one coordinate
   if (choice->kind == CHOICE_SPLIT) split(s, axis, plan_dim(space, choice->dim), choice->unit, mesh);
   if (choice->kind == CHOICE_PIN) s->pin[axis] = choice->pin;
 }
@@ -89,13 +92,15 @@ static void follow_operands(OpSharding *s, const Graph *graph, const Op *op, int
   else if (v.pin >= 0) s->pin[axis] = v.pin;
 }
 
-OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const Choice *chosen) {
+OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const PlanChoice *chosen) {
   OpSharding s = sharding_replicate();
   const Space space = plan_space_of_op(op);
   const int batch_axis = p->mesh.n_axes - 1;
   for (int a = 0; a < p->mesh.n_axes; a++) {
-    if (a == batch_axis || chosen[a].kind == CHOICE_FOLLOW) follow_operands(&s, graph, op, a, &p->mesh);
-    else take(&s, a, &space, &chosen[a], &p->mesh);
+    const ShardItem *said = a != batch_axis ? plan_shard_item(p, op->shard, &space, a) : NULL;
+    const PlanChoice *choice = said != NULL ? &said->choice : &chosen[a];
+    if (a == batch_axis || choice->kind == CHOICE_FOLLOW) follow_operands(&s, graph, op, a, &p->mesh);
+    else take(&s, a, &space, choice, &p->mesh);
   }
   return s;
 }
@@ -136,7 +141,7 @@ static void plan_op(const Planner *p, Graph *graph, Op *op) {
     return;
   }
   if (plan_has_choice(graph, op)) {
-    Choice chosen[MESH_MAX_AXES];
+    PlanChoice chosen[MESH_MAX_AXES];
     plan_choices_of_op(p, graph, op, chosen);
     op->sharding = plan_resolve_op(p, graph, op, chosen);
   }
@@ -159,14 +164,16 @@ static void follow_parameter(OpSharding *s, const Planner *p, const Tensor *t, i
   s->pin[axis] = of.pin[axis];
 }
 
-OpSharding plan_resolve_tensor(const Planner *p, int tensor, const Choice *chosen) {
+OpSharding plan_resolve_tensor(const Planner *p, int tensor, const PlanChoice *chosen) {
   OpSharding s = sharding_replicate();
   const Tensor *t = graph_tensor(p->model->train, tensor);
   const Space space = plan_space_of_tensor(t);
   const int batch_axis = p->mesh.n_axes - 1;
   for (int a = 0; a < batch_axis; a++) {
-    if (chosen[a].kind == CHOICE_FOLLOW) follow_parameter(&s, p, t, a);
-    else take(&s, a, &space, &chosen[a], &p->mesh);
+    const ShardItem *said = plan_shard_item(p, t->shard, &space, a);
+    const PlanChoice *choice = said != NULL ? &said->choice : &chosen[a];
+    if (choice->kind == CHOICE_FOLLOW) follow_parameter(&s, p, t, a);
+    else take(&s, a, &space, choice, &p->mesh);
   }
   if (t->role == ROLE_INPUT) split(&s, batch_axis, 0, 1, &p->mesh);
   return s;
@@ -186,7 +193,7 @@ void plan_resolve_stored(Planner *p) {
       const Tensor *tensor = graph_tensor(graph, t);
       if ((tensor->role == ROLE_STATE) != (states == 1)) continue;
       if (tensor->role != ROLE_INPUT && !plan_is_stored(tensor)) continue;
-      Choice chosen[MESH_MAX_AXES];
+      PlanChoice chosen[MESH_MAX_AXES];
       plan_choices_of_tensor(p, t, chosen);
       names_set(&p->stored, tensor->name, p->stored_list.len);
       vec_push(p->arena, &p->stored_list, plan_resolve_tensor(p, t, chosen));

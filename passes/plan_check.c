@@ -162,7 +162,7 @@ static bool has_word(const Words *words, const char *word) {
   return false;
 }
 
-static void unknown_dim(Checker *c, const Target *target, const Choice *choice) {
+static void unknown_dim(Checker *c, const Target *target, const PlanChoice *choice) {
   Words dims = {0};
   Text list = {.arena = c->arena};
   for (int s = 0; s < target->spaces.len; s++)
@@ -178,7 +178,7 @@ static void unknown_dim(Checker *c, const Target *target, const Choice *choice) 
               nearest != NULL ? arena_printf(c->arena, "; did you mean '%s'?", nearest) : "");
 }
 
-static void check_choice(Checker *c, const Target *target, const Choice *choice) {
+static void check_choice(Checker *c, const Target *target, const PlanChoice *choice) {
   const char *refusal = NULL;
   bool found = false, fits = false;
   for (int s = 0; s < target->spaces.len; s++) {
@@ -205,10 +205,96 @@ static void check_line(Checker *c, int id) {
   }
   if (target.subject == PLAN_OP || target.subject == PLAN_LAYER) names_set(&c->seen, key, id);
   for (int a = 0; a < c->p->plan->mesh.n_axes; a++) {
-    const Choice *choice = &line->axis[a];
+    const PlanChoice *choice = &line->axis[a];
     bool said = choice->kind != CHOICE_SPLIT;
     for (int b = 0; b < a; b++) said |= line->axis[b].kind == CHOICE_SPLIT && line->axis[b].dim == choice->dim; // h/a,b
     if (!said) check_choice(c, &target, choice);
+  }
+}
+
+// ---- what the model says itself ------------------------------------------------------------------------------------
+
+// What one @shard(...) speaks of.
+static Spaces spaces_of_shard(const Checker *c, int shard) {
+  Spaces spaces = {0};
+  const Model *model = c->p->model;
+  for (int g = 0; g < 3; g++)
+    for (int i = 0; i < c->graphs[g]->ops.len; i++) {
+      const Op *op = &c->graphs[g]->ops.at[i];
+      int within = op->shard;
+      while (within > 0 && within != shard) within = model->shards.at[within - 1].outer;
+      if (within == shard && plan_has_choice(c->graphs[g], op)) vec_push(c->arena, &spaces, plan_space_of_op(op));
+    }
+  for (int t = 0; t < model->train->tensors.len; t++) {
+    const Tensor *tensor = graph_tensor(model->train, t);
+    int within = tensor->shard;
+    while (within > 0 && within != shard) within = model->shards.at[within - 1].outer;
+    if (within == shard && tensor->role != ROLE_VALUE) vec_push(c->arena, &spaces, plan_space_of_tensor(tensor));
+  }
+  return spaces;
+}
+
+static void check_shard_item(Checker *c, const ShardItem *item, const Spaces *spaces) {
+  Mesh mesh = c->p->mesh;
+  mesh.n_axes--; // the batch
+  const int axis = mesh_find(&mesh, item->axis);
+  Target target = {.text = "@shard"};
+  memcpy(&target.spaces, spaces, sizeof *spaces);
+  if (axis < 0)
+    problem_add(c->problems, item->axis_loc, "the mesh %s has no axis '%.*s'", mesh_text(c->arena, &mesh), SHOWN,
+                item->axis);
+  else if (item->choice.kind == CHOICE_PIN && item->choice.pin >= mesh.axis[axis].size)
+    problem_add(c->problems, item->choice.loc, "the coordinates of the axis '%s' are 0 to %d", item->axis,
+                mesh.axis[axis].size - 1);
+  else if (spaces->len == 0)
+    problem_add(c->problems, item->choice.loc, "@shard: no operator is left of this once it was simplified");
+  else if (item->choice.kind == CHOICE_SPLIT) check_choice(c, &target, &item->choice);
+}
+
+static bool same_choice(const PlanChoice *a, const PlanChoice *b) {
+  if (a->kind != b->kind) return false;
+  if (a->kind == CHOICE_SPLIT) return str_eq(a->dim, b->dim) && a->unit == b->unit;
+  return a->kind != CHOICE_PIN || a->pin == b->pin;
+}
+
+// A line of a plan file that says otherwise than the model does.
+static void check_agreement(Checker *c, const char *name, int shard, const Space *space, const PlanChoice *chosen) {
+  for (int a = 0; a < c->p->mesh.n_axes - 1 && shard > 0; a++) {
+    const ShardItem *said = plan_shard_item(c->p, shard, space, a);
+    if (said == NULL || chosen[a].kind == CHOICE_FOLLOW || chosen[a].loc.line == 0 ||
+        same_choice(&said->choice, &chosen[a]))
+      continue;
+    const char *key = arena_printf(c->arena, "@ %d:%d", chosen[a].loc.line, chosen[a].loc.col);
+    if (names_get(&c->seen, key) >= 0) continue; // of another operator that the line speaks for
+    names_set(&c->seen, key, 0);
+    problem_add(c->problems, chosen[a].loc, "the model says otherwise of '%.*s' along the axis '%s'", SHOWN, name,
+                said->axis);
+    problem_note(c->problems, said->choice.loc, "@shard in the model holds against any plan");
+  }
+}
+
+static void check_shards(Checker *c) {
+  const Model *model = c->p->model;
+  PlanChoice chosen[MESH_MAX_AXES];
+  for (int s = 0; s < model->shards.len; s++) {
+    const Spaces spaces = spaces_of_shard(c, s + 1);
+    for (int i = 0; i < model->shards.at[s].items.len; i++)
+      check_shard_item(c, &model->shards.at[s].items.at[i], &spaces);
+  }
+  for (int g = 0; g < 3 && model->shards.len > 0; g++)
+    for (int i = 0; i < c->graphs[g]->ops.len; i++) {
+      const Op *op = &c->graphs[g]->ops.at[i];
+      const Space space = plan_space_of_op(op);
+      if (!plan_has_choice(c->graphs[g], op)) continue;
+      plan_choices_of_op(c->p, c->graphs[g], op, chosen);
+      check_agreement(c, graph_tensor(c->graphs[g], op->out)->name, op->shard, &space, chosen);
+    }
+  for (int t = 0; t < model->train->tensors.len && model->shards.len > 0; t++) {
+    const Tensor *tensor = graph_tensor(model->train, t);
+    const Space space = plan_space_of_tensor(tensor);
+    if (tensor->role != ROLE_INPUT && !plan_is_stored(tensor)) continue;
+    plan_choices_of_tensor(c->p, t, chosen);
+    check_agreement(c, tensor->name, tensor->shard, &space, chosen);
   }
 }
 
@@ -240,4 +326,5 @@ void plan_check(const Planner *p, Problems *problems) {
     return;
   }
   for (int i = 0; i < plan->lines.len && !problems_are_many(problems); i++) check_line(&c, i);
+  check_shards(&c);
 }

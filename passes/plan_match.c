@@ -26,7 +26,7 @@ int plan_dim(const Space *space, const char *name) {
   return -1;
 }
 
-const char *plan_refuses(Arena *arena, const Space *space, const Choice *choice) {
+const char *plan_refuses(Arena *arena, const Space *space, const PlanChoice *choice) {
   if (choice->kind != CHOICE_SPLIT) return NULL;
   const int d = plan_dim(space, choice->dim);
   if (d < 0) return "there is no such dimension";
@@ -150,6 +150,24 @@ Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Me
   return p;
 }
 
+// An axis of size 1 has but one coordinate.
+static bool is_legal_pin(const Planner *p, const PlanChoice *choice, int axis) {
+  return choice->kind != CHOICE_PIN || choice->pin < p->mesh.axis[axis].size;
+}
+
+const ShardItem *plan_shard_item(const Planner *p, int shard, const Space *space, int axis) {
+  for (; shard > 0; shard = p->model->shards.at[shard - 1].outer) {
+    const Shard *s = &p->model->shards.at[shard - 1];
+    for (int i = 0; i < s->items.len; i++) {
+      const ShardItem *item = &s->items.at[i];
+      if (str_eq(item->axis, p->mesh.axis[axis].name) && is_legal_pin(p, &item->choice, axis) &&
+          plan_refuses(p->arena, space, &item->choice) == NULL)
+        return item;
+    }
+  }
+  return NULL;
+}
+
 static const PlanLine *find_line(const Planner *p, const char *graph, PlanSubject subject, const char *name) {
   int line = graph != NULL ? names_get(&p->lines, line_key(p->arena, graph, subject, name)) : -1;
   if (line < 0) line = names_get(&p->lines, line_key(p->arena, NULL, subject, name));
@@ -163,14 +181,14 @@ static const PlanLine *find_layer_line(const Planner *p, const char *graph, cons
   return line;
 }
 
-static void apply(const Planner *p, const PlanLine *line, const Space *space, Choice *chosen) {
+static void apply(const Planner *p, const PlanLine *line, const Space *space, PlanChoice *chosen) {
   for (int a = 0; a < MESH_MAX_AXES; a++) {
-    chosen[a] = (Choice){.kind = CHOICE_FOLLOW};
+    chosen[a] = (PlanChoice){.kind = CHOICE_FOLLOW};
     if (line != NULL && plan_refuses(p->arena, space, &line->axis[a]) == NULL) chosen[a] = line->axis[a];
   }
 }
 
-void plan_choices_of_op(const Planner *p, const Graph *graph, const Op *op, Choice *chosen) {
+void plan_choices_of_op(const Planner *p, const Graph *graph, const Op *op, PlanChoice *chosen) {
   const Space space = plan_space_of_op(op);
   const int param = graph == p->model->train ? p->update_of[op - graph->ops.at] : -1;
   const PlanLine *line = find_line(p, graph->name, PLAN_OP, graph_tensor(graph, op->out)->name);
@@ -185,7 +203,7 @@ static const char *layer_of_stored(const Planner *p, const Tensor *t) {
   return maker != NULL ? maker->layer : NULL;
 }
 
-void plan_choices_of_tensor(const Planner *p, int tensor, Choice *chosen) {
+void plan_choices_of_tensor(const Planner *p, int tensor, PlanChoice *chosen) {
   const Graph *graph = p->model->train;
   const Tensor *t = graph_tensor(graph, tensor);
   const Space space = plan_space_of_tensor(t);

@@ -8,7 +8,7 @@ static void add_line(Arena *arena, Plan *plan, PlanLine line) { vec_push(arena, 
 static void add_data(Arena *arena, Plan *plan, const Tensor *t) {
   PlanLine line = {.subject = PLAN_INPUT, .name = t->name};
   for (int a = 0; a < plan->mesh.n_axes; a++)
-    line.axis[a] = (Choice){.kind = CHOICE_SPLIT, .dim = t->dim[0], .unit = 1};
+    line.axis[a] = (PlanChoice){.kind = CHOICE_SPLIT, .dim = t->dim[0], .unit = 1};
   if (t->role == ROLE_INPUT) add_line(arena, plan, line);
 }
 
@@ -25,15 +25,15 @@ static uint64_t draw(uint64_t seed, const char *name, int axis, uint64_t options
 }
 
 // Replicate, or one of the dimensions that may be split, or a pin: uniformly.
-static Choice draw_choice(uint64_t seed, const char *name, int axis, const Space *space, const Mesh *mesh) {
+static PlanChoice draw_choice(uint64_t seed, const char *name, int axis, const Space *space, const Mesh *mesh) {
   int dims[IR_MAX_DIMS], n = 0;
   for (int d = 0; d < space->n_dims; d++)
     if (space->dims[d].extent > 1 && space->fixed[d] == NULL) dims[n++] = d;
   const int pins = mesh->axis[axis].size > 1 ? mesh->axis[axis].size : 0;
   const int k = (int)draw(seed, name, axis, (uint64_t)(1 + n + pins));
-  if (k == 0) return (Choice){.kind = CHOICE_REPLICATE};
-  if (k <= n) return (Choice){.kind = CHOICE_SPLIT, .dim = space->dims[dims[k - 1]].name, .unit = 1};
-  return (Choice){.kind = CHOICE_PIN, .pin = k - 1 - n};
+  if (k == 0) return (PlanChoice){.kind = CHOICE_REPLICATE};
+  if (k <= n) return (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[dims[k - 1]].name, .unit = 1};
+  return (PlanChoice){.kind = CHOICE_PIN, .pin = k - 1 - n};
 }
 
 static void add_drawn(Arena *arena, Plan *plan, uint64_t seed, PlanLine line, const Space *space) {

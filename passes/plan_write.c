@@ -13,24 +13,24 @@ typedef struct Writer {
   VEC(int) bare_lines;
 } Writer;
 
-static Choice explicit_choice(const OpSharding *s, const Space *space, int axis) {
-  if (s->pin[axis] >= 0) return (Choice){.kind = CHOICE_PIN, .pin = s->pin[axis]};
-  if (s->dim[axis] < 0) return (Choice){.kind = CHOICE_REPLICATE};
-  return (Choice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[axis]].name, .unit = s->unit[axis]};
+static PlanChoice explicit_choice(const OpSharding *s, const Space *space, int axis) {
+  if (s->pin[axis] >= 0) return (PlanChoice){.kind = CHOICE_PIN, .pin = s->pin[axis]};
+  if (s->dim[axis] < 0) return (PlanChoice){.kind = CHOICE_REPLICATE};
+  return (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[axis]].name, .unit = s->unit[axis]};
 }
 
-typedef OpSharding ResolveFn(const Writer *w, const Graph *graph, int id, const Choice *chosen);
+typedef OpSharding ResolveFn(const Writer *w, const Graph *graph, int id, const PlanChoice *chosen);
 
-static OpSharding resolve_op(const Writer *w, const Graph *graph, int id, const Choice *chosen) {
+static OpSharding resolve_op(const Writer *w, const Graph *graph, int id, const PlanChoice *chosen) {
   return plan_resolve_op(&w->planner, graph, &graph->ops.at[id], chosen);
 }
 
-static OpSharding resolve_tensor(const Writer *w, const Graph *graph, int id, const Choice *chosen) {
+static OpSharding resolve_tensor(const Writer *w, const Graph *graph, int id, const PlanChoice *chosen) {
   (void)graph;
   return plan_resolve_tensor(&w->planner, id, chosen);
 }
 
-static bool gives(const Writer *w, ResolveFn *resolve, const Graph *graph, int id, const Choice *chosen,
+static bool gives(const Writer *w, ResolveFn *resolve, const Graph *graph, int id, const PlanChoice *chosen,
                   const OpSharding *is) {
   const OpSharding found = resolve(w, graph, id, chosen);
   return plan_same(&found, is, &w->planner.mesh);
@@ -38,15 +38,15 @@ static bool gives(const Writer *w, ResolveFn *resolve, const Graph *graph, int i
 
 // The choices that give the sharding `is`, as few as do; true if there are any.
 static bool choose(const Writer *w, ResolveFn *resolve, const Graph *graph, int id, const Space *space,
-                   const OpSharding *is, Choice *chosen) {
-  memset(chosen, 0, sizeof(Choice) * MESH_MAX_AXES);
+                   const OpSharding *is, PlanChoice *chosen) {
+  memset(chosen, 0, sizeof(PlanChoice) * MESH_MAX_AXES);
   if (gives(w, resolve, graph, id, chosen, is)) return false;
   for (int a = 0; a < w->plan.mesh.n_axes; a++) chosen[a] = explicit_choice(is, space, a);
   if (!gives(w, resolve, graph, id, chosen, is))
     fatal("plan: a sharding in graph %s cannot be written down", graph->name);
   for (int a = 0; a < w->plan.mesh.n_axes; a++) {
-    const Choice kept = chosen[a];
-    chosen[a] = (Choice){.kind = CHOICE_FOLLOW};
+    const PlanChoice kept = chosen[a];
+    chosen[a] = (PlanChoice){.kind = CHOICE_FOLLOW};
     if (!gives(w, resolve, graph, id, chosen, is)) chosen[a] = kept;
   }
   return true;
@@ -71,10 +71,10 @@ static void write_tensors(Writer *w, Role role) {
 // Whether the line that speaks for the operator's name in all graphs says what the operator does.
 static bool line_fits(const Writer *w, const Graph *graph, int id, int line) {
   const Space space = plan_space_of_op(&graph->ops.at[id]);
-  Choice chosen[MESH_MAX_AXES];
+  PlanChoice chosen[MESH_MAX_AXES];
   memcpy(chosen, w->plan.lines.at[line].axis, sizeof chosen);
   for (int a = 0; a < w->plan.mesh.n_axes; a++)
-    if (plan_refuses(w->planner.arena, &space, &chosen[a]) != NULL) chosen[a] = (Choice){.kind = CHOICE_FOLLOW};
+    if (plan_refuses(w->planner.arena, &space, &chosen[a]) != NULL) chosen[a] = (PlanChoice){.kind = CHOICE_FOLLOW};
   return gives(w, resolve_op, graph, id, chosen, &graph->ops.at[id].sharding);
 }
 

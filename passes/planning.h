@@ -41,7 +41,7 @@ Space plan_space_of_op(const Op *op);
 Space plan_space_of_tensor(const Tensor *tensor);
 int plan_dim(const Space *space, const char *name); // or -1
 // Why a choice cannot be followed, or NULL.
-const char *plan_refuses(Arena *arena, const Space *space, const Choice *choice);
+const char *plan_refuses(Arena *arena, const Space *space, const PlanChoice *choice);
 // True for operators that a plan speaks of: not views, which lie as their operands do, nor the makers of stored tensors.
 bool plan_has_choice(const Graph *graph, const Op *op);
 bool plan_is_stored(const Tensor *tensor); // a parameter or a state
@@ -49,13 +49,17 @@ bool plan_is_stored(const Tensor *tensor); // a parameter or a state
 const Op *plan_find_op(const Graph *graph, const char *name);
 // What the plan says along every axis: of an operator; of an input or stored tensor of the training graph. What does not
 // fit follows.
-void plan_choices_of_op(const Planner *p, const Graph *graph, const Op *op, Choice *chosen);
-void plan_choices_of_tensor(const Planner *p, int tensor, Choice *chosen);
+void plan_choices_of_op(const Planner *p, const Graph *graph, const Op *op, PlanChoice *chosen);
+void plan_choices_of_tensor(const Planner *p, int tensor, PlanChoice *chosen);
 
-// ---- plan.c: the sharding that comes of choices
+// The item of the innermost @shard(...) that says something of an axis and can be followed, or NULL. shard: of an operator
+// or a tensor.
+const ShardItem *plan_shard_item(const Planner *p, int shard, const Space *space, int axis);
 
-OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const Choice *chosen);
-OpSharding plan_resolve_tensor(const Planner *p, int tensor, const Choice *chosen);
+// ---- plan.c: the sharding that comes of choices, and of what the model says itself
+
+OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const PlanChoice *chosen);
+OpSharding plan_resolve_tensor(const Planner *p, int tensor, const PlanChoice *chosen);
 // Enters the sharding of every input and stored tensor of the training graph.
 void plan_resolve_stored(Planner *p);
 OpSharding plan_stored(const Planner *p, const char *name);

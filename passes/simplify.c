@@ -120,7 +120,7 @@ static uint64_t op_hash(const Op *op) {
 }
 
 static bool op_equal(const Graph *graph, const Op *a, const Op *b) {
-  if (a->kind != b->kind) return false;
+  if (a->kind != b->kind || a->shard != b->shard) return false;
   if (a->kind == OP_OPAQUE) return opaque_equal(a->opaque, b->opaque) && same_shapes(graph, a, b);
   if (a->kind != OP_COMPUTE) {
     const Tensor *x = graph_tensor(graph, a->out), *y = graph_tensor(graph, b->out);

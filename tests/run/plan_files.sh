@@ -19,14 +19,16 @@ round_trip() {
 # lines N: the plan has N lines
 lines() { [ "$(grep -c . "$tmp/1.plan")" -eq "$1" ]; }
 
-for model in "$root"/samples/*.dnn "$root"/tests/run/plans/*.dnn "$root"/tests/golden/emitted/*.dnn; do
+for model in "$root"/samples/*.dnn "$root"/tests/run/plans/*.dnn "$root"/tests/run/hand/*.dnn "$root"/tests/golden/emitted/*.dnn; do
   name=$(basename "$model" .dnn)
   defines=
   if [ "$name" = resnet ]; then defines='-D depth=18'; fi
-  for mesh in data=3 a=2,b=2 a=2,b=1,c=3; do
+  meshes='data=3 a=2,b=2 a=2,b=1,c=3'
+  if grep -q '@shard' "$model"; then meshes='data=2,gpu=2 gpu=3,data=2'; fi
+  for mesh in $meshes; do
     # shellcheck disable=SC2086 # a list of options
     check "$name, $mesh, data" round_trip "$model" $defines --mesh "$mesh"
-    check "$name, $mesh: a plan that only cuts inputs has a line for each" lines $((2 + $(grep -c '^input' "$tmp/1.plan")))
+    grep -q '@shard' "$model" || check "$name, $mesh: a plan that only cuts inputs has a line for each" lines $((2 + $(grep -c '^input' "$tmp/1.plan")))
     for seed in $seeds; do
       # shellcheck disable=SC2086
       check "$name, $mesh, seed $seed" round_trip "$model" $defines --mesh "$mesh" --plan "random:$seed"
