@@ -43,15 +43,21 @@ static void add_tensor(Lowering *l, Kernel *k, const Graph *graph, int tensor) {
   if (kernel_find_tensor(k, tensor) < 0) vec_push(l->arena, &k->tensors, kernel_tensor(l, graph, tensor));
 }
 
+static bool is_divided(const Program *p, Extent e) { return e.block >= 0 && mesh_parts(&p->mesh, p->blocks.at[e.block].axes) > 1; }
+
+// A dimension of extent 1 has no place in a product of matrices; one that is divided is empty on most ranks.
+static bool has_empty_dim(const Program *p, const Kernel *k) {
+  for (int d = 0; d < k->n_dims; d++)
+    if (k->dims[d].global == 1 && is_divided(p, k->dims[d].extent)) return true;
+  return false;
+}
+
 // Every dimension of the operand is divided as the loop over it, or not divided at all.
 static bool starts_together(const Program *p, const Kernel *k, const Operand *o) {
   for (int i = 0; i < o->tensor->rank; i++) {
     const Extent own = o->tensor->extent[i], loop = o->dim[i] >= 0 ? k->dims[o->dim[i]].extent : extent_fixed(1);
     if (extent_equal(own, loop)) continue;
-    for (int side = 0; side < 2; side++) {
-      const int block = side == 0 ? own.block : loop.block;
-      if (block >= 0 && mesh_parts(&p->mesh, p->blocks.at[block].axes) > 1) return false;
-    }
+    if (is_divided(p, own) || is_divided(p, loop)) return false;
   }
   return true;
 }
@@ -147,7 +153,7 @@ bool gemm_of_op(Lowering *l, const Grouping *g, int op_id, int loop_dim, GemmPla
   const Op *op = &g->graph->ops.at[op_id];
   Roles roles, *r = &roles;
   *plan = (GemmPlan){.loop_extent = extent_fixed(1)};
-  if (!collapse_contraction(l, g->graph, op, &loop_dim, r)) return false;
+  if (!collapse_contraction(l, g->graph, op, &loop_dim, r) || has_empty_dim(l->program, &r->kernel)) return false;
   // n runs along memory in the result.
   int last = r->c.tensor->rank - 1;
   while (last > 0 && r->c.tensor->global[last] == 1) last--;
