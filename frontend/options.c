@@ -203,7 +203,7 @@ static const OptionSpec table[] = {
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
     {0, "plan-out", "FILE", apply_plan_out, "write the plan to FILE; a program is written only with -o"},
     {0, "show-plan", NULL, apply_show_plan, "print the plan as a table; a program is written only with -o"},
-    {0, "stats", NULL, apply_stats, "print parameters, operations and memory; a program is written only with -o"},
+    {0, "stats", NULL, apply_stats, "print parameters, operations, memory and communication; a program is written only with -o"},
     {0, "json", NULL, apply_json, "with --stats: print them as JSON"},
     {0, "dump-after", "PASS", apply_dump_after, "print the model as it is after the pass (may be repeated)"},
     {0, "dump-dir", "DIR", apply_dump_dir, "write the model after every pass to DIR/NN.PASS.txt"},

@@ -5,7 +5,8 @@
 #include "pipeline.h"
 
 // Parameters, multiply-adds of a forward pass (per sample, of the training graph's contractions), floating-point
-// operations of a training step, memory of each rank, collectives of a step and what they move: as a table or as a JSON object. After the last pass.
+// operations of a training step, memory of each rank, collectives of a step and what they move: as a table or as a JSON
+// object. After the last pass.
 const char *stats_print(const Compilation *c, bool json);
 
 #endif
