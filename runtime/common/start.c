@@ -1,6 +1,7 @@
 // The begin and the end of a run.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "data.h"
@@ -27,11 +28,26 @@ static void answer(void) {
   fail_leave(fflush(stdout) == 0 ? 0 : FAIL_RUN);
 }
 
-static bool check_ranks(Fault *fault) {
+// The command that this process was started with, for a shell.
+static void print_command(int argc, char **argv, char *text, size_t size) {
+  const char *const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-+=./:,@%";
+  size_t at = 0;
+  text[0] = '\0';
+  for (int i = 0; i < argc && at < size; i++) {
+    const bool quoted = argv[i][0] == '\0' || argv[i][strspn(argv[i], plain)] != '\0';
+    at += (size_t)snprintf(text + at, size - at, quoted ? "%s'%s'" : "%s%s", i > 0 ? " " : "", argv[i]);
+  }
+  if (at >= size) strcpy(text + size - 4, "...");
+}
+
+static bool check_ranks(int argc, char **argv, Fault *fault) {
   const int wanted = run.model->ranks;
+  char command[1000], launcher[40] = "";
   if (parcc.ranks == wanted) return true;
-  return fault_set(fault, FAIL_MISUSE, "this program is for %d rank%s, started with %d: mpiexec -n %d %s ...", wanted,
-                   wanted == 1 ? "" : "s", parcc.ranks, wanted, run.model->name);
+  print_command(argc, argv, command, sizeof command);
+  if (wanted > 1) snprintf(launcher, sizeof launcher, "mpiexec -n %d ", wanted);
+  return fault_set(fault, FAIL_MISUSE, "this program is for %d rank%s, started with %d; start it by: %s%s", wanted,
+                   wanted == 1 ? "" : "s", parcc.ranks, launcher, command);
 }
 
 // A run goes on with the data it began with: the place in the sample order would mean something else.
@@ -80,7 +96,7 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
   if (run.options.help || run.options.version) answer();
   parcc.seed = run.options.seed;
 
-  if (check_ranks(&fault)) check_model(model, &fault);
+  if (check_ranks(argc, argv, &fault)) check_model(model, &fault);
   fail_agree(&fault);
   checkpoint_find();
   data_open(&fault);

@@ -23,4 +23,18 @@ done
 awk '/^```plan$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$root/grammar/LANGUAGE.md" >"$tmp/lenet.plan"
 check "the manual has a plan" [ -s "$tmp/lenet.plan" ]
 check "and it is one of lenet" "$PARCC" "$root/samples/lenet.dnn" --plan-in "$tmp/lenet.plan" -o "$tmp/out.cu"
+
+# What the manual says of attributes and defaults is what the prelude has.
+check "defaults in the manual" python3 - "$root" <<'PY'
+import re, sys
+manual = open(sys.argv[1] + "/grammar/LANGUAGE.md").read()
+prelude = open(sys.argv[1] + "/frontend/prelude.dnn").read()
+rows = re.findall(r"^\| (`.*?`) \|", manual[manual.index("## 12."):], re.M)
+heads = [head for row in rows for head in re.findall(r"`(\w+)\((.*?)\)`", row)]
+assert len(heads) >= 14, heads
+for name, said in heads:
+    has = re.search(rf"^(?:op|layer|optimizer|fn) {name}\((.*?)\) *(?:->|=)", prelude, re.M | re.S).group(1)
+    defaults = lambda text: dict(re.findall(r"(\w+) = ([^,;\s]+)", text))
+    assert defaults(said) == defaults(has), (name, defaults(said), defaults(has))
+PY
 finish

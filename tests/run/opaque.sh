@@ -78,5 +78,9 @@ expect() { # CODE PATTERN ARGS...
 }
 expect 2 'cannot read .*missing.c' "$program" "$tmp/missing.c"
 expect 2 'expected .c or .cu' "$program" "$tmp/rows.plain"
-expect 1 'sort_rows' "$program"
+expect 1 "parcc-cc: none of the files defines sort_rows, .*: parcc-cc $program FILE.c -o" "$program"
+expect 1 "none of the files defines distances_grad" "$program" "$tmp/recurrence.c"
+sed 's/void distances(/void distance(/' "$tmp/rows.c" >"$tmp/misspelled.c"
+expect 1 "none of the files defines distances," "$program" "$tmp/misspelled.c"
+check "and only of those that are missing" sh -c "! grep -q 'defines sort_rows' '$tmp/said'"
 finish

@@ -133,9 +133,9 @@ wrong 1 "cannot write nowhere/s" "a checkpoint that cannot be written" on 2 ./np
 wrong 1 "cannot write nowhere/s" "a directory of checkpoints that cannot be made" on 2 ./npy2 --data synthetic --save nowhere/s
 wrong 1 "cannot write d.st: Is a directory" "a directory for a file" sh -c 'mkdir d.st && ./npy1 --data synthetic --save d.st'
 [ ! -w /dev/full ] || wrong 1 "No space left" "a full disk" ./npy1 --quiet --data synthetic --log /dev/full
-wrong 2 "reader: this program is for 2 ranks, started with 3: mpiexec -n 2 reader ..." "3 ranks of 2" on 3 ./npy2 --data data/npy_f8
+wrong 2 "reader: this program is for 2 ranks, started with 3; start it by: mpiexec -n 2 ./npy2 --data data/npy_f8" "3 ranks of 2" on 3 ./npy2 --data data/npy_f8
 wrong 2 "this program is for 2 ranks, started with 1" "1 rank of 2" ./npy2 --data data/npy_f8
-wrong 2 "this program is for 1 rank, started with 2" "2 ranks of 1" on 2 ./npy1 --data data/npy_f8
+wrong 2 "for 1 rank, started with 2; start it by: ./npy1 --data 'a b'" "2 ranks of 1" on 2 ./npy1 --data 'a b'
 right "no steps" ./npy1 --data synthetic --steps 0
 right "two epochs" sh -c './npy1 --quiet --data data/npy_f8 --epochs 2 --log log && [ $(wc -l <log) = 5 ]'
 
