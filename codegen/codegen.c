@@ -318,7 +318,7 @@ static void print_places(const Codegen *g, Text *out) {
     const ProgTensor *tensor = &p->tensors.at[t];
     if (!tensor->shown) continue;
     text_printf(out, "  t.%s = (%s *)(arena + %lld);\n", tensor->c_name, name_type(p, tensor->type),
-                (long long)p->buffers.at[tensor->buffer].offset);
+                (long long)(p->buffers.at[tensor->buffer].offset + tensor->offset));
   }
   text_printf(out, "}\n");
 }

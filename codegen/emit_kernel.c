@@ -128,7 +128,7 @@ static void name_pointers(Emitter *e) {
   e->pointer_used = NEW_ARRAY(e->arena, bool, e->k->tensors.len);
   for (int t = 0; t < e->k->tensors.len; t++) {
     for (int u = 0; u < t; u++)
-      if (tensor_at(e, u)->buffer == tensor_at(e, t)->buffer) e->pointer[t] = e->pointer[u];
+      if (prog_tensors_share(tensor_at(e, u), tensor_at(e, t))) e->pointer[t] = e->pointer[u];
     if (e->pointer[t] == NULL) e->pointer[t] = fresh(e, short_name(e, t), "x");
   }
 }

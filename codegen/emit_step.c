@@ -163,6 +163,7 @@ static void emit_collective(KernelBook *book, const Collective *c, const char *p
   const char *count = name_extent(p->arena, p, c->count), *stage = c->stage >= 0 ? tensor(p, c->stage) : "NULL";
   const char *what = arena_printf(p->arena, "%s %s: %s -> %s", reshard_name(c->kind), p->tensors.at[c->tensor].name,
                                   layout_text(p, c, &c->from), layout_text(p, c, &c->to));
+  if (c->purpose != NULL) what = arena_printf(p->arena, "%s %s", reshard_name(c->kind), c->purpose);
   text_printf(out, "%s// %s\n", pad, name_in_comment(p->arena, what));
   if (reshard_how(c->kind) == RESHARD_LOCAL)
     text_printf(out, "%sparcc_slice(%s, %s, samples);\n", pad, both_sides(book, c), type_word(p, c->tensor));

@@ -38,6 +38,8 @@ bool extent_equal(Extent a, Extent b) {
          memcmp(a.more, b.more, sizeof *a.more * (size_t)a.n_more) == 0;
 }
 
+bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b) { return a->buffer == b->buffer && a->offset == b->offset; }
+
 int64_t extent_of_rank(const Program *program, Extent e, int rank) {
   int blocks[EXTENT_MAX_MORE + 1];
   const int n = extent_blocks(&e, blocks);
@@ -85,6 +87,8 @@ void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, b
     for (int i = 0; i < step->loop.body.len; i++) step_visit_tensors(step->loop.body.at[i], visit, ctx);
     return;
   case STEP_COLLECTIVE:
+    for (int i = 0; i < step->collective.members.len; i++) visit(ctx, step->collective.members.at[i], true);
+    if (step->collective.members.len > 0) return;
     visit(ctx, step->collective.tensor, step->collective.dst == step->collective.tensor);
     if (step->collective.dst != step->collective.tensor) visit(ctx, step->collective.dst, true);
     if (step->collective.stage >= 0) visit(ctx, step->collective.stage, true);
@@ -172,6 +176,7 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
     return;
   case STEP_COLLECTIVE:
     text_printf(out, "%s %s", reshard_name(step->collective.kind), p->tensors.at[step->collective.tensor].name);
+    for (int i = 1; i < step->collective.members.len; i++) text_printf(out, ", %s", p->tensors.at[step->collective.members.at[i]].name);
     for (int a = 0, n = 0; a < p->mesh.n_axes; a++)
       if (step->collective.axes >> a & 1) text_printf(out, "%s%s", n++ == 0 ? " over " : ", ", p->mesh.axis[a].name);
     break;

@@ -32,7 +32,8 @@ typedef struct Buffer {
   int64_t offset;    // place in the arena
 } Buffer;
 
-// A tensor as this rank holds it. Views and in-place results share the buffer of another tensor.
+// A tensor as this rank holds it. Views and in-place results share the buffer of another tensor; tensors that are reduced
+// together have parts of one.
 typedef struct ProgTensor {
   const char *name;   // as in the graph
   const char *c_name; // member of the emitted struct
@@ -44,6 +45,7 @@ typedef struct ProgTensor {
   int64_t global[IR_MAX_RANK];
   const char *dim[IR_MAX_RANK];
   int buffer;
+  int64_t offset, bytes; // in the buffer; of the largest rank
   int pin[MESH_MAX_AXES]; // only ranks with this coordinate hold it; -1: all
   bool shown; // has a member of its own in the emitted struct
   int steps;  // how many steps use it
@@ -121,6 +123,8 @@ typedef struct Collective { // a change of layout that is not nothing: a row of 
   int64_t extent[IR_MAX_RANK];
   int stage;        // tensor for parts that are not contiguous, or -1
   double bytes;     // that the busiest rank sends or receives
+  VEC(int) members; // all-reduce of several tensors, side by side from `tensor` on; empty: of that alone
+  const char *purpose; // of several: one line for people, else NULL
 } Collective;
 
 typedef struct CallArg { // a pointer handed to a function of the user's
@@ -217,6 +221,8 @@ Extent extent_mul(Extent a, Extent b);
 int64_t extent_of_rank(const Program *program, Extent e, int rank);
 int64_t extent_max(const Program *program, Extent e); // on the largest rank
 bool extent_equal(Extent a, Extent b);
+// Whether two tensors lie in the same memory: one is a view of the other, or in its place.
+bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b);
 
 // Whether the step does work of an operator; the others order work and tell of memory.
 bool step_works(const Step *step);

@@ -19,7 +19,7 @@ typedef struct Use {
   int tensor, time;
 } Use;
 
-// Memory that every buffer holds all of or nothing of.
+// Memory that every tensor has all of or nothing of.
 typedef struct Piece {
   int64_t from;
   int content; // the buffer whose values it holds, or NOBODY
@@ -62,7 +62,7 @@ static void divide_memory(Walk *w) {
   const Program *p = w->program;
   int64_t next = 0;
   w->offset = NEW_ARRAY(p->arena, int64_t, p->buffers.len);
-  w->pieces = NEW_ARRAY(p->arena, Piece, 2 * p->buffers.len + 1);
+  w->pieces = NEW_ARRAY(p->arena, Piece, 2 * p->buffers.len + p->tensors.len);
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
     w->offset[b] = p->arena_bytes > 0 ? buffer->offset : next;
@@ -70,6 +70,11 @@ static void divide_memory(Walk *w) {
     if (!has_place(p, b)) continue;
     w->pieces[w->n_pieces++].from = w->offset[b];
     w->pieces[w->n_pieces++].from = w->offset[b] + buffer->bytes;
+  }
+  for (int t = 0; t < p->tensors.len; t++) {
+    const ProgTensor *tensor = &p->tensors.at[t];
+    if (tensor->buffer >= 0 && tensor->offset > 0 && has_place(p, tensor->buffer))
+      w->pieces[w->n_pieces++].from = w->offset[tensor->buffer] + tensor->offset;
   }
   qsort(w->pieces, (size_t)w->n_pieces, sizeof *w->pieces, by_offset);
   int n = 0;
@@ -144,7 +149,10 @@ static void use_tensor(void *ctx, int tensor, bool written) {
   if (written != w->writing) return;
   const int buffer = w->program->tensors.at[tensor].buffer;
   if (!has_place(w->program, buffer)) return;
-  const int64_t from = w->offset[buffer], end = from + w->program->buffers.at[buffer].bytes;
+  const ProgTensor *t = &w->program->tensors.at[tensor];
+  const bool whole = w->step->kind == STEP_END; // a buffer is ended with all that lies in it
+  const int64_t from = w->offset[buffer] + (whole ? 0 : t->offset);
+  const int64_t end = from + (whole ? w->program->buffers.at[buffer].bytes : t->bytes);
   for (int i = first_piece(w, from); i < w->n_pieces && w->pieces[i].from < end; i++)
     use_piece(w, &w->pieces[i], tensor);
 }

@@ -22,6 +22,8 @@ static void check_tensor(void *ctx, int tensor, bool written) {
   rule(v, buffer >= 0 && buffer < v->program->buffers.len, "a tensor lies in a buffer");
   if (v->program->arena_bytes == 0) return;
   const Buffer *b = &v->program->buffers.at[buffer];
+  const ProgTensor *t = &v->program->tensors.at[tensor];
+  rule(v, t->offset >= 0 && t->offset + t->bytes <= b->bytes, "a tensor lies within its buffer");
   rule(v, b->bytes > 0 && b->offset >= 0 && b->offset + b->bytes <= v->program->arena_bytes, "a buffer lies in the arena");
 }
 

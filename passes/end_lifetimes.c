@@ -90,7 +90,7 @@ void pass_end_lifetimes(Compilation *c) {
   for (int b = 0; b < p->buffers.len; b++) last = p->buffers.at[b].last > last ? p->buffers.at[b].last : last;
   e->dying = NEW_ARRAY(p->arena, Ids, last + 1);
   for (int t = 0; t < p->tensors.len; t++)
-    if (p->tensors.at[t].steps > 0) e->named[p->tensors.at[t].buffer] = t;
+    if (p->tensors.at[t].steps > 0 && p->tensors.at[t].offset == 0) e->named[p->tensors.at[t].buffer] = t;
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
     if (!buffer->persistent && buffer->first >= 0 && buffer->bytes > 0) vec_push(p->arena, &e->dying[buffer->last], b);

@@ -94,7 +94,8 @@ int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
   }
   const int64_t size = t->type == TYPE_REAL && p->model->f64 ? 8 : 4;
   const bool persistent = t->role == ROLE_PARAM || t->role == ROLE_STATE;
-  local.buffer = new_buffer(l, extent_max(p, tensor_count(&local)) * size, persistent);
+  local.bytes = extent_max(p, tensor_count(&local)) * size;
+  local.buffer = new_buffer(l, local.bytes, persistent);
   vec_push(l->arena, &p->tensors, local);
   return p->tensors.len - 1;
 }

@@ -20,6 +20,8 @@ const char *plan_whole_batches(const Model *model, const Mesh *mesh);
 void pass_apply_plan(Graph *graph, const Mesh *mesh);
 // From the sharded graphs of the model to c->program: steps without order between streams and without places.
 void pass_lower(Compilation *c);
+// Reductions over the same ranks become one.
+void pass_bucket(Compilation *c);
 // Collectives get their stream; events make every order between streams explicit.
 void pass_schedule(Compilation *c);
 // Every buffer gets its place in the arena.

@@ -36,6 +36,7 @@ const Pass pipeline[] = {
     {"plan", "a sharding for every operator", plan},
     {"apply-plan", "changes of layout as operators", apply_plan},
     {"lower", "kernels, matrix products and collectives of one rank", pass_lower},
+    {"bucket", "reductions over the same ranks in one", pass_bucket},
     {"schedule", "streams and events", pass_schedule},
     {"plan-memory", "a place for every buffer", pass_plan_memory},
     {"end-lifetimes", "where buffers are used for the last time", pass_end_lifetimes},

@@ -50,7 +50,7 @@ static void add_tensor(Fixture *f, const char *name, int64_t offset, bool persis
   const int buffer = p->buffers.len;
   vec_push(p->arena, &p->buffers,
            (Buffer){.bytes = 256, .persistent = persistent, .offset = offset, .first = 0, .last = 1000});
-  vec_push(p->arena, &p->tensors, (ProgTensor){.name = name, .c_name = name, .buffer = buffer, .steps = 1});
+  vec_push(p->arena, &p->tensors, (ProgTensor){.name = name, .c_name = name, .buffer = buffer, .bytes = 256, .steps = 1});
 }
 
 // A wait that is left out.

@@ -3,8 +3,8 @@
 //   mesh        data=2
 //   plan        data parallel: the batch of 64 is divided over the ranks, parameters are on every rank
 //   parameters  61706
-//   memory      2164992 bytes on each device, in one arena (largest sum of live tensors: 2164992)
-//   moved by the busiest rank in a step: forward 2 collectives, 8 bytes; backward 10 collectives, 246824 bytes; report 1 collective, 4 bytes
+//   memory      2164736 bytes on each device, in one arena (largest sum of live tensors: 2164736)
+//   moved by the busiest rank in a step: forward 1 collective, 8 bytes; backward 1 collective, 246824 bytes; report 1 collective, 4 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 2 PROG --data DIR
 
@@ -15,7 +15,7 @@ static const float one = 1, zero = 0;
 
 static Interval batch; // this rank's part of 64, over data
 static ncclComm_t over_data;
-static cudaEvent_t event[12];
+static cudaEvent_t event[3];
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
 // LIFETIME_END tells the checking mode which bytes are free for others.
@@ -749,30 +749,19 @@ static void forward(void) {
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_ROWS(k_cross_entropy, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
   LIFETIME_END({t.cross_entropy_each, 128});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "lenet.dnn:14");
-  // all_reduce cross_entropy.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce cross_entropy.sum, cross_entropy.sum.2
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-
-  AT("cross_entropy", "lenet.dnn:14");
-  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "lenet.dnn:14");
-  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
-  LIFETIME_END({t.cross_entropy_sum_whole, 4});
 
   AT("maxpool2d", "lenet.dnn:8");
   LAUNCH_LANES(k_maxpool2d2, 400 * batch.len, t.maxpool2d_2_place, t.relu_2, 16 * batch.len, 5, 5, 10, 10);
@@ -781,23 +770,16 @@ static void forward(void) {
   LAUNCH_LANES(k_maxpool2d2, 1176 * batch.len, t.maxpool2d_place, t.relu, 6 * batch.len, 14, 14, 28, 28);
 }
 
-// backward: from cross_entropy on
-static void backward_cross_entropy(void) {
+// The gradients of all parameters.
+static void backward(void) {
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
-  LIFETIME_END({t.cross_entropy_total, 128}, {t.cross_entropy_sum_grad, 4});
   LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
+  LIFETIME_END({t.cross_entropy_total, 128}, {t.cross_entropy_sum_grad, 4}, {t.cross_entropy_z, 1280},
+      {t.cross_entropy_total_grad, 128});
   LAUNCH_LANES(k_cross_entropy_dense_grad, 10, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 10, batch.len);
-  LIFETIME_END({t.cross_entropy_z, 1280}, {t.cross_entropy_total_grad, 128}, {t.cross_entropy_picked_grad, 128},
-      {t.cross_entropy_z_grad_2, 1280});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 all_reduce", "lenet.dnn:12");
-  // all_reduce dense3.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense3_b_grad, t.dense3_b_grad, 10, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  LIFETIME_END({t.cross_entropy_picked_grad, 128}, {t.cross_entropy_z_grad_2, 1280});
 
   AT("dense3 dense", "lenet.dnn:12");
   // relu.4.grad[n, ci] = sum(co) (cross_entropy.z.grad.3[n, co] * dense3.w[co, ci])
@@ -807,24 +789,10 @@ static void backward_cross_entropy(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 84, 10, batch.len, &one,
       t.relu_4, 84, t.cross_entropy_z_grad_3, 10, &zero, t.dense3_w_grad, 84));
   LIFETIME_END({t.cross_entropy_z_grad_3, 1280});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 all_reduce", "lenet.dnn:12");
-  // all_reduce dense3.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 840, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
   AT("relu", "lenet.dnn:11");
   LAUNCH_LANES(k_relu_dense_grad, 84, t.dense2_y_2_grad, t.dense2_b_grad, t.relu_4_grad, 84, batch.len);
   LIFETIME_END({t.relu_4_grad, 10752});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense2 all_reduce", "lenet.dnn:11");
-  // all_reduce dense2.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 84, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("dense2 dense", "lenet.dnn:11");
   // relu.3.grad[n, ci] = sum(co) (dense2.y.2.grad[n, co] * dense2.w[co, ci])
@@ -834,27 +802,10 @@ static void backward_cross_entropy(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 120, 84, batch.len, &one,
       t.relu_3, 120, t.dense2_y_2_grad, 84, &zero, t.dense2_w_grad, 120));
   LIFETIME_END({t.dense2_y_2_grad, 10752});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("dense2 all_reduce", "lenet.dnn:11");
-  // all_reduce dense2.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 10080, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-}
-
-// backward: from relu on
-static void backward_relu(void) {
   AT("relu", "lenet.dnn:10");
   LAUNCH_LANES(k_relu_dense_grad, 120, t.dense1_y_2_grad, t.dense1_b_grad, t.relu_3_grad, 120, batch.len);
   LIFETIME_END({t.relu_3_grad, 15360});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense1 all_reduce", "lenet.dnn:10");
-  // all_reduce dense1.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 120, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
   AT("dense1 dense", "lenet.dnn:10");
   // view.grad[n, ci] = sum(co) (dense1.y.2.grad[n, co] * dense1.w[co, ci])
@@ -864,13 +815,6 @@ static void backward_relu(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 400, 120, batch.len, &one,
       t.view, 400, t.dense1_y_2_grad, 120, &zero, t.dense1_w_grad, 400));
   LIFETIME_END({t.view, 51200}, {t.dense1_y_2_grad, 15360});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense1 all_reduce", "lenet.dnn:10");
-  // all_reduce dense1.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 48000, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
 
   AT("maxpool2d", "lenet.dnn:8");
   LAUNCH_LANES(k_maxpool2d_relu_grad, 1600 * batch.len, t.conv2_channel_bias_grad, t.maxpool2d_2_place, t.maxpool2d_2_grad, 16 * batch.len, 10, 10, 5, 5, 5, 5);
@@ -878,13 +822,6 @@ static void backward_relu(void) {
 
   AT("conv2 channel_bias", "lenet.dnn:8");
   LAUNCH_ROWS(k_channel_bias_grad, 16, t.conv2_b_grad, t.conv2_channel_bias_grad, 16, batch.len, 100);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("conv2 all_reduce", "lenet.dnn:8");
-  // all_reduce conv2.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.conv2_b_grad, t.conv2_b_grad, 16, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
 
   AT("conv2 conv2d", "lenet.dnn:8");
   for (long i = 0; i < batch.len; i++) {
@@ -902,30 +839,13 @@ static void backward_relu(void) {
         t.maxpool2d_pack_2_2, 25, 2500, t.conv2_channel_bias_grad + i * 1600, 100, 0, &one, t.conv2_w_grad, 150, 25, 6));
   }
   LIFETIME_END({t.maxpool2d, 150528}, {t.conv2_channel_bias_grad, 204800}, {t.maxpool2d_pack_2_2, 60000});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("conv2 all_reduce", "lenet.dnn:8");
-  // all_reduce conv2.w.grad: [co, c, r, s], a sum over data -> [co, c, r, s]
-  CHECK_NCCL(ncclAllReduce(t.conv2_w_grad, t.conv2_w_grad, 2400, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
-}
-
-// backward: from maxpool2d on
-static void backward_maxpool2d(void) {
   AT("maxpool2d", "lenet.dnn:7");
   LAUNCH_LANES(k_maxpool2d_relu_grad, 4704 * batch.len, t.conv1_channel_bias_grad, t.maxpool2d_place, t.maxpool2d_grad, 6 * batch.len, 28, 28, 14, 14, 14, 14);
   LIFETIME_END({t.maxpool2d_grad, 150528}, {t.maxpool2d_place, 150528});
 
   AT("conv1 channel_bias", "lenet.dnn:7");
   LAUNCH_ROWS(k_channel_bias_grad, 6, t.conv1_b_grad, t.conv1_channel_bias_grad, 6, batch.len, 784);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("conv1 all_reduce", "lenet.dnn:7");
-  // all_reduce conv1.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.conv1_b_grad, t.conv1_b_grad, 6, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
 
   AT("conv1 conv2d", "lenet.dnn:7");
   CHECK_CUDA(cudaMemsetAsync(t.conv1_w_grad, 0, 150 * sizeof(float), parcc.compute));
@@ -939,17 +859,10 @@ static void backward_maxpool2d(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("conv1 all_reduce", "lenet.dnn:7");
-  // all_reduce conv1.w.grad: [co, c, r, s], a sum over data -> [co, c, r, s]
-  CHECK_NCCL(ncclAllReduce(t.conv1_w_grad, t.conv1_w_grad, 150, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
-}
-
-// The gradients of all parameters.
-static void backward(void) {
-  backward_cross_entropy();
-  backward_relu();
-  backward_maxpool2d();
+  AT("all_reduce", "lenet.dnn:7");
+  // all_reduce gradients of dense3, dense2, dense1, conv2, conv1
+  CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 61706, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 }
 
 // What is only reported: metrics and the gradients' norm.
@@ -964,45 +877,36 @@ static void report(void) {
   AT("all_reduce", "lenet.dnn:15");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[11], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[11], 0));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
-  LIFETIME_END({t.cross_entropy_sum_2_whole, 4}, {t.accuracy_sum_whole, 4});
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.accuracy_sum_whole, 4}, {t.cross_entropy_sum_whole, 8});
 
   AT("conv1 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm, 1, t.conv1_b_grad_square, t.conv1_b_grad_whole, 6);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
 
   AT("conv2 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm, 1, t.conv2_w_grad_square, t.conv2_w_grad_whole, 2400);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.conv2_b_grad_square, t.conv2_b_grad_whole, 16);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
 
   AT("dense1 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm2, 120, t.dense1_w_grad_square_rows, t.dense1_w_grad_whole, 120, 400);
   LAUNCH_ROWS(k_cross_entropy, 1, t.dense1_w_grad_square, t.dense1_w_grad_square_rows, 120);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 120);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.dense1_w_grad_square_rows, 480});
 
   AT("dense2 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm2, 84, t.dense2_w_grad_square_rows, t.dense2_w_grad_whole, 84, 120);
   LAUNCH_ROWS(k_cross_entropy, 1, t.dense2_w_grad_square, t.dense2_w_grad_square_rows, 84);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LIFETIME_END({t.dense2_w_grad_square_rows, 336});
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole, 84);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_w_grad_square, t.dense3_w_grad_whole, 840);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_whole, 10);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[10], 0));
 
   AT("conv1 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.conv1_w_grad_whole, t.conv1_b_grad_square, t.conv2_w_grad_square, t.conv2_b_grad_square, t.dense1_w_grad_square, t.dense1_b_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.dense3_w_grad_square, t.dense3_b_grad_square, 150);
@@ -1013,43 +917,31 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[10], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("conv1 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd, 150, t.conv1_w_d, t.conv1_w_grad_whole, t.conv1_w, 150);
   LAUNCH_FLAT(k_sgd2, 150, t.conv1_w_v, t.conv1_w_d, 150);
   LAUNCH_FLAT(k_sgd3, 150, t.conv1_w_u, t.conv1_w_v, 150, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
   LAUNCH_FLAT(k_sgd4, 6, t.conv1_b_v, t.conv1_b_u, t.conv1_b_grad_whole, 6, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
-  LIFETIME_END({t.conv1_w_grad_whole, 600}, {t.conv1_w_d, 600}, {t.conv1_b_grad_whole, 24});
+  LIFETIME_END({t.conv1_w_d, 600});
 
   AT("conv2 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 2400, t.conv2_w_v, t.conv2_w_u, t.conv2_w_grad_whole, 2400, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   LAUNCH_FLAT(k_sgd4, 16, t.conv2_b_v, t.conv2_b_u, t.conv2_b_grad_whole, 16, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
-  LIFETIME_END({t.conv2_w_grad_whole, 9600}, {t.conv2_b_grad_whole, 64});
 
   AT("dense1 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 48000, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 48000, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_FLAT(k_sgd4, 120, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 120, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
-  LIFETIME_END({t.dense1_w_grad_whole, 192000}, {t.dense1_b_grad_whole, 480});
 
   AT("dense2 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 10080, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 10080, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_sgd4, 84, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 84, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.dense2_w_grad_whole, 40320}, {t.dense2_b_grad_whole, 336});
 
   AT("dense3 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd4, 840, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 840, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd4, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
-  LIFETIME_END({t.dense3_w_grad_whole, 3360}, {t.dense3_b_grad_whole, 40});
+  LIFETIME_END({t.dense1_w_grad_whole, 246824});
 }
 
 // Losses and metrics of a batch of the test split.
@@ -1109,30 +1001,19 @@ static void evaluate(void) {
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_ROWS(k_cross_entropy, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
   LIFETIME_END({t.eval_cross_entropy_each, 128});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "lenet.dnn:14");
-  // all_reduce cross_entropy.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-
-  AT("cross_entropy", "lenet.dnn:14");
-  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "lenet.dnn:14");
-  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce cross_entropy.sum, cross_entropy.sum.2
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
-  LIFETIME_END({t.eval_cross_entropy_sum_whole, 4});
 
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_LANES(k_accuracy, batch.len, t.eval_accuracy_best, t.eval_dense3_y_2, batch.len);
@@ -1149,7 +1030,7 @@ static void evaluate(void) {
 
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_accuracy, t.eval_accuracy_sum_whole, t.eval_cross_entropy_sum_2_whole);
-  LIFETIME_END({t.eval_cross_entropy_sum_2_whole, 4}, {t.eval_accuracy_sum_whole, 4});
+  LIFETIME_END({t.eval_accuracy_sum_whole, 4}, {t.eval_cross_entropy_sum_whole, 8});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -1184,7 +1065,7 @@ static const ParccModel model = {
 };
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(2164992);
+  char *const arena = parcc_arena(2164736);
   t.conv1_w = (float *)(arena + 0);
   t.conv1_b = (float *)(arena + 768);
   t.conv2_w = (float *)(arena + 1024);
@@ -1205,40 +1086,40 @@ static void place_tensors(void) {
   t.dense2_b_velocity = (float *)(arena + 492288);
   t.dense3_w_velocity = (float *)(arena + 492800);
   t.dense3_b_velocity = (float *)(arena + 496384);
-  t.image = (float *)(arena + 1947136);
-  t.label = (int *)(arena + 2163712);
+  t.image = (float *)(arena + 2002176);
+  t.label = (int *)(arena + 2163968);
   t.conv1_conv2d = (float *)(arena + 496640);
   t.relu = (float *)(arena + 496640);
-  t.maxpool2d = (float *)(arena + 1495552);
-  t.conv2_conv2d = (float *)(arena + 1098752);
-  t.relu_2 = (float *)(arena + 1098752);
-  t.maxpool2d_2 = (float *)(arena + 1646080);
-  t.view = (float *)(arena + 1646080);
-  t.dense1_y = (float *)(arena + 1748480);
-  t.relu_3 = (float *)(arena + 1748480);
-  t.dense2_y = (float *)(arena + 1318912);
-  t.relu_4 = (float *)(arena + 1318912);
-  t.dense3_y = (float *)(arena + 1303552);
-  t.dense3_y_2 = (float *)(arena + 2161408);
-  t.cross_entropy_z = (float *)(arena + 1304832);
-  t.cross_entropy_total = (float *)(arena + 1306112);
-  t.cross_entropy_each = (float *)(arena + 1306368);
-  t.cross_entropy_sum = (float *)(arena + 1303552);
-  t.cross_entropy_sum_2 = (float *)(arena + 2164480);
-  t.cross_entropy = (float *)(arena + 2164736);
+  t.maxpool2d = (float *)(arena + 1550592);
+  t.conv2_conv2d = (float *)(arena + 1345792);
+  t.relu_2 = (float *)(arena + 1345792);
+  t.maxpool2d_2 = (float *)(arena + 1701120);
+  t.view = (float *)(arena + 1701120);
+  t.dense1_y = (float *)(arena + 1803520);
+  t.relu_3 = (float *)(arena + 1803520);
+  t.dense2_y = (float *)(arena + 1767680);
+  t.relu_4 = (float *)(arena + 1767680);
+  t.dense3_y = (float *)(arena + 1098752);
+  t.dense3_y_2 = (float *)(arena + 2162688);
+  t.cross_entropy_z = (float *)(arena + 1100032);
+  t.cross_entropy_total = (float *)(arena + 1101312);
+  t.cross_entropy_each = (float *)(arena + 1101568);
+  t.cross_entropy_sum = (float *)(arena + 2164224);
+  t.cross_entropy_sum_2 = (float *)(arena + 2164228);
+  t.cross_entropy = (float *)(arena + 2164480);
   t.accuracy_best = (int *)(arena + 496640);
   t.accuracy_sum = (float *)(arena + 496896);
   t.accuracy = (float *)(arena + 497408);
-  t.conv1_w_grad = (float *)(arena + 1177344);
-  t.conv1_b_grad = (float *)(arena + 1178112);
-  t.conv2_w_grad = (float *)(arena + 2148096);
-  t.conv2_b_grad = (float *)(arena + 2163968);
-  t.dense1_w_grad = (float *)(arena + 1303552);
-  t.dense1_b_grad = (float *)(arena + 2162688);
-  t.dense2_w_grad = (float *)(arena + 2107648);
-  t.dense2_b_grad = (float *)(arena + 2163200);
-  t.dense3_w_grad = (float *)(arena + 2157824);
-  t.dense3_b_grad = (float *)(arena + 2164224);
+  t.conv1_w_grad = (float *)(arena + 1344976);
+  t.conv1_b_grad = (float *)(arena + 1344952);
+  t.conv2_w_grad = (float *)(arena + 1331072);
+  t.conv2_b_grad = (float *)(arena + 1340672);
+  t.dense1_w_grad = (float *)(arena + 1098752);
+  t.dense1_b_grad = (float *)(arena + 1344096);
+  t.dense2_w_grad = (float *)(arena + 1290752);
+  t.dense2_b_grad = (float *)(arena + 1344576);
+  t.dense3_w_grad = (float *)(arena + 1340736);
+  t.dense3_b_grad = (float *)(arena + 1344912);
   t.conv1_b_grad_square = (float *)(arena + 497152);
   t.conv2_w_grad_square = (float *)(arena + 497664);
   t.conv2_b_grad_square = (float *)(arena + 497920);
@@ -1270,42 +1151,42 @@ static void place_tensors(void) {
   t.dense3_w_u = (float *)(arena + 244480);
   t.dense3_b_v = (float *)(arena + 496384);
   t.dense3_b_u = (float *)(arena + 248064);
-  t.cross_entropy_sum_grad = (float *)(arena + 1303552);
-  t.cross_entropy_total_grad = (float *)(arena + 1306368);
-  t.cross_entropy_picked_grad = (float *)(arena + 1306624);
-  t.cross_entropy_z_grad_2 = (float *)(arena + 1303552);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 1314304);
-  t.relu_4_grad = (float *)(arena + 1303552);
-  t.dense2_y_2_grad = (float *)(arena + 1318912);
-  t.relu_3_grad = (float *)(arena + 1303552);
-  t.dense1_y_2_grad = (float *)(arena + 1748480);
-  t.view_grad = (float *)(arena + 1697280);
-  t.maxpool2d_2_grad = (float *)(arena + 1697280);
-  t.maxpool2d_2_place = (int *)(arena + 2047488);
-  t.conv2_channel_bias_grad = (float *)(arena + 1098752);
-  t.maxpool2d_grad = (float *)(arena + 1646080);
-  t.maxpool2d_place = (int *)(arena + 1796608);
+  t.cross_entropy_sum_grad = (float *)(arena + 1099008);
+  t.cross_entropy_total_grad = (float *)(arena + 1098752);
+  t.cross_entropy_picked_grad = (float *)(arena + 1753600);
+  t.cross_entropy_z_grad_2 = (float *)(arena + 1752320);
+  t.cross_entropy_z_grad_3 = (float *)(arena + 1763072);
+  t.relu_4_grad = (float *)(arena + 1752320);
+  t.dense2_y_2_grad = (float *)(arena + 1767680);
+  t.relu_3_grad = (float *)(arena + 1752320);
+  t.dense1_y_2_grad = (float *)(arena + 1803520);
+  t.view_grad = (float *)(arena + 1752320);
+  t.maxpool2d_2_grad = (float *)(arena + 1752320);
+  t.maxpool2d_2_place = (int *)(arena + 2102528);
+  t.conv2_channel_bias_grad = (float *)(arena + 1345792);
+  t.maxpool2d_grad = (float *)(arena + 1701120);
+  t.maxpool2d_place = (int *)(arena + 1851648);
   t.conv1_channel_bias_grad = (float *)(arena + 496640);
   t.dense1_w_grad_square_rows = (float *)(arena + 496640);
   t.dense2_w_grad_square_rows = (float *)(arena + 496640);
-  t.cross_entropy_sum_whole = (float *)(arena + 1303552);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 2164480);
-  t.dense3_b_grad_whole = (float *)(arena + 2164224);
-  t.dense3_w_grad_whole = (float *)(arena + 2157824);
-  t.dense2_b_grad_whole = (float *)(arena + 2163200);
-  t.dense2_w_grad_whole = (float *)(arena + 2107648);
-  t.dense1_b_grad_whole = (float *)(arena + 2162688);
-  t.dense1_w_grad_whole = (float *)(arena + 1303552);
-  t.conv2_b_grad_whole = (float *)(arena + 2163968);
-  t.conv2_w_grad_whole = (float *)(arena + 2148096);
-  t.conv1_b_grad_whole = (float *)(arena + 1178112);
-  t.conv1_w_grad_whole = (float *)(arena + 1177344);
+  t.cross_entropy_sum_whole = (float *)(arena + 2164224);
+  t.cross_entropy_sum_2_whole = (float *)(arena + 2164228);
+  t.dense3_b_grad_whole = (float *)(arena + 1344912);
+  t.dense3_w_grad_whole = (float *)(arena + 1340736);
+  t.dense2_b_grad_whole = (float *)(arena + 1344576);
+  t.dense2_w_grad_whole = (float *)(arena + 1290752);
+  t.dense1_b_grad_whole = (float *)(arena + 1344096);
+  t.dense1_w_grad_whole = (float *)(arena + 1098752);
+  t.conv2_b_grad_whole = (float *)(arena + 1340672);
+  t.conv2_w_grad_whole = (float *)(arena + 1331072);
+  t.conv1_b_grad_whole = (float *)(arena + 1344952);
+  t.conv1_w_grad_whole = (float *)(arena + 1344976);
   t.accuracy_sum_whole = (float *)(arena + 496896);
   t.image_pack_3 = (float *)(arena + 1098752);
-  t.maxpool2d_pack_3 = (float *)(arena + 1303552);
-  t.maxpool2d_grad_spread_2 = (float *)(arena + 2047488);
-  t.maxpool2d_pack_2_2 = (float *)(arena + 2047488);
-  t.image_pack_2_2 = (float *)(arena + 1098752);
+  t.maxpool2d_pack_3 = (float *)(arena + 1098752);
+  t.maxpool2d_grad_spread_2 = (float *)(arena + 2102528);
+  t.maxpool2d_pack_2_2 = (float *)(arena + 2102528);
+  t.image_pack_2_2 = (float *)(arena + 1345792);
   t.eval_image = (float *)(arena + 1098752);
   t.eval_label = (int *)(arena + 1277696);
   t.eval_conv1_conv2d = (float *)(arena + 496640);
@@ -1322,14 +1203,14 @@ static void place_tensors(void) {
   t.eval_dense3_y = (float *)(arena + 496640);
   t.eval_dense3_y_2 = (float *)(arena + 497920);
   t.eval_cross_entropy_each = (float *)(arena + 499200);
-  t.eval_cross_entropy_sum = (float *)(arena + 496640);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 496896);
+  t.eval_cross_entropy_sum = (float *)(arena + 496896);
+  t.eval_cross_entropy_sum_2 = (float *)(arena + 496900);
   t.eval_cross_entropy = (float *)(arena + 497152);
   t.eval_accuracy_best = (int *)(arena + 496640);
   t.eval_accuracy_sum = (float *)(arena + 497408);
   t.eval_accuracy = (float *)(arena + 496640);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 496640);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 496896);
+  t.eval_cross_entropy_sum_whole = (float *)(arena + 496896);
+  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 496900);
   t.eval_accuracy_sum_whole = (float *)(arena + 497408);
   t.eval_image_pack_2 = (float *)(arena + 1199104);
   t.eval_maxpool2d_pack_2 = (float *)(arena + 701440);
@@ -1425,7 +1306,7 @@ static void list_stored(void) {
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   over_data = parcc_axis(1, DATA);
-  parcc_events(event, 12);
+  parcc_events(event, 3);
   place_tensors();
   batch = parcc_block(64, 2, parcc.rank / 1 % DATA);
   list_stored();

@@ -3,8 +3,8 @@
 //   mesh        data=4
 //   plan        data parallel: the batch of 64 is divided over the ranks, parameters are on every rank
 //   parameters  669706
-//   memory      8121600 bytes on each device, in one arena (largest sum of live tensors: 8121600)
-//   moved by the busiest rank in a step: forward 2 collectives, 12 bytes; backward 6 collectives, 4018236 bytes; report 1 collective, 6 bytes
+//   memory      8187904 bytes on each device, in one arena (largest sum of live tensors: 8187904)
+//   moved by the busiest rank in a step: forward 1 collective, 12 bytes; backward 1 collective, 4018236 bytes; report 1 collective, 6 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 4 PROG --data DIR
 
@@ -15,7 +15,7 @@ static const float one = 1, zero = 0;
 
 static Interval batch; // this rank's part of 64, over data
 static ncclComm_t over_data;
-static cudaEvent_t event[8];
+static cudaEvent_t event[3];
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
 // LIFETIME_END tells the checking mode which bytes are free for others.
@@ -454,30 +454,19 @@ static void forward(void) {
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_ROWS(k_cross_entropy, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
   LIFETIME_END({t.cross_entropy_each, 64});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "mlp.dnn:13");
-  // all_reduce cross_entropy.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce cross_entropy.sum, cross_entropy.sum.2
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-
-  AT("cross_entropy", "mlp.dnn:13");
-  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "mlp.dnn:13");
-  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
-  LIFETIME_END({t.cross_entropy_sum_whole, 4});
 }
 
 // The gradients of all parameters.
@@ -485,18 +474,11 @@ static void backward(void) {
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
-  LIFETIME_END({t.cross_entropy_total, 64}, {t.cross_entropy_sum_grad, 4});
   LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
+  LIFETIME_END({t.cross_entropy_total, 64}, {t.cross_entropy_sum_grad, 4}, {t.cross_entropy_z, 640},
+      {t.cross_entropy_total_grad, 64});
   LAUNCH_LANES(k_cross_entropy_dense_grad, 10, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 10, batch.len);
-  LIFETIME_END({t.cross_entropy_z, 640}, {t.cross_entropy_total_grad, 64}, {t.cross_entropy_picked_grad, 64},
-      {t.cross_entropy_z_grad_2, 640});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 all_reduce", "mlp.dnn:11");
-  // all_reduce dense3.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense3_b_grad, t.dense3_b_grad, 10, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  LIFETIME_END({t.cross_entropy_picked_grad, 64}, {t.cross_entropy_z_grad_2, 640});
 
   AT("dense3 dense", "mlp.dnn:11");
   // relu.2.grad[n, ci] = sum(co) (cross_entropy.z.grad.3[n, co] * dense3.w[co, ci])
@@ -506,24 +488,10 @@ static void backward(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 512, 10, batch.len, &one,
       t.relu_2, 512, t.cross_entropy_z_grad_3, 10, &zero, t.dense3_w_grad, 512));
   LIFETIME_END({t.cross_entropy_z_grad_3, 640});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 all_reduce", "mlp.dnn:11");
-  // all_reduce dense3.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 5120, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
   AT("relu", "mlp.dnn:9");
   LAUNCH_LANES(k_relu_dense_grad, 512, t.dense2_y_2_grad, t.dense2_b_grad, t.relu_2_grad, 512, batch.len);
   LIFETIME_END({t.relu_2_grad, 32768});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense2 all_reduce", "mlp.dnn:9");
-  // all_reduce dense2.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 512, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("dense2 dense", "mlp.dnn:9");
   // relu.grad[n, ci] = sum(co) (dense2.y.2.grad[n, co] * dense2.w[co, ci])
@@ -533,24 +501,10 @@ static void backward(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 512, 512, batch.len, &one,
       t.relu, 512, t.dense2_y_2_grad, 512, &zero, t.dense2_w_grad, 512));
   LIFETIME_END({t.dense2_y_2_grad, 32768});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense2 all_reduce", "mlp.dnn:9");
-  // all_reduce dense2.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 262144, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("relu", "mlp.dnn:9");
   LAUNCH_LANES(k_relu_dense_grad, 512, t.dense1_y_2_grad, t.dense1_b_grad, t.relu_grad, 512, batch.len);
   LIFETIME_END({t.relu_grad, 32768});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense1 all_reduce", "mlp.dnn:9");
-  // all_reduce dense1.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 512, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
   AT("dense1 dense", "mlp.dnn:9");
   // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad[n, co] * view[n, ci])
@@ -560,10 +514,10 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("dense1 all_reduce", "mlp.dnn:9");
-  // all_reduce dense1.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 401408, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
+  AT("all_reduce", "mlp.dnn:9");
+  // all_reduce gradients of dense3, dense2, dense1
+  CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 669706, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 }
 
 // What is only reported: metrics and the gradients' norm.
@@ -578,32 +532,27 @@ static void report(void) {
   AT("all_reduce", "mlp.dnn:14");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
-  LIFETIME_END({t.cross_entropy_sum_2_whole, 4}, {t.accuracy_sum_whole, 4});
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.accuracy_sum_whole, 4}, {t.cross_entropy_sum_whole, 8});
 
   AT("dense1 gradient_norm", "mlp.dnn:20");
   LAUNCH_ROWS(k_gradient_norm, 512, t.dense1_w_grad_square_rows, t.dense1_w_grad_whole, 512, 784);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 512);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense2 gradient_norm", "mlp.dnn:20");
   LAUNCH_ROWS(k_gradient_norm, 512, t.dense2_w_grad_square_rows, t.dense2_w_grad_whole, 512, 512);
   LAUNCH_ROWS(k_cross_entropy, 1, t.dense2_w_grad_square, t.dense2_w_grad_square_rows, 512);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LIFETIME_END({t.dense2_w_grad_square_rows, 2048});
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole, 512);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 gradient_norm", "mlp.dnn:20");
   LAUNCH_ROWS(k_gradient_norm, 10, t.dense3_w_grad_square_rows, t.dense3_w_grad_whole, 10, 512);
   LAUNCH_ROWS(k_cross_entropy, 1, t.dense3_w_grad_square, t.dense3_w_grad_square_rows, 10);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LIFETIME_END({t.dense3_w_grad_square_rows, 40});
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense3_b_grad_square, t.dense3_b_grad_whole, 10);
 
@@ -615,27 +564,20 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense1 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 401408, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 401408, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   LAUNCH_FLAT(k_sgd, 512, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 512, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
-  LIFETIME_END({t.dense1_w_grad_whole, 1605632}, {t.dense1_b_grad_whole, 2048});
 
   AT("dense2 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 262144, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 262144, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_sgd, 512, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 512, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.dense2_w_grad_whole, 1048576}, {t.dense2_b_grad_whole, 2048});
 
   AT("dense3 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 5120, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 5120, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
-  LIFETIME_END({t.dense3_w_grad_whole, 20480}, {t.dense3_b_grad_whole, 40});
+  LIFETIME_END({t.dense3_w_grad_whole, 2678824});
 }
 
 // Losses and metrics of a batch of the test split.
@@ -664,30 +606,19 @@ static void evaluate(void) {
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_ROWS(k_cross_entropy, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
   LIFETIME_END({t.eval_cross_entropy_each, 64});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "mlp.dnn:13");
-  // all_reduce cross_entropy.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-
-  AT("cross_entropy", "mlp.dnn:13");
-  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "mlp.dnn:13");
-  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce cross_entropy.sum, cross_entropy.sum.2
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
-  LIFETIME_END({t.eval_cross_entropy_sum_whole, 4});
 
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_LANES(k_accuracy, batch.len, t.eval_accuracy_best, t.eval_dense3_y_2, batch.len);
@@ -705,7 +636,7 @@ static void evaluate(void) {
 
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_accuracy, t.eval_accuracy_sum_whole, t.eval_cross_entropy_sum_2_whole);
-  LIFETIME_END({t.eval_cross_entropy_sum_2_whole, 4}, {t.eval_accuracy_sum_whole, 4});
+  LIFETIME_END({t.eval_accuracy_sum_whole, 4}, {t.eval_cross_entropy_sum_whole, 8});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -740,7 +671,7 @@ static const ParccModel model = {
 };
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(8121600);
+  char *const arena = parcc_arena(8187904);
   t.dense1_w = (float *)(arena + 0);
   t.dense1_b = (float *)(arena + 1605632);
   t.dense2_w = (float *)(arena + 1607680);
@@ -753,36 +684,36 @@ static void place_tensors(void) {
   t.dense2_b_velocity = (float *)(arena + 5335296);
   t.dense3_w_velocity = (float *)(arena + 5337344);
   t.dense3_b_velocity = (float *)(arena + 5357824);
-  t.image = (float *)(arena + 8012288);
-  t.label = (int *)(arena + 8120576);
-  t.view = (float *)(arena + 8012288);
-  t.dense1_y = (float *)(arena + 8062464);
-  t.relu = (float *)(arena + 8062464);
-  t.dense2_y = (float *)(arena + 5358080);
-  t.relu_2 = (float *)(arena + 5358080);
-  t.dense3_y = (float *)(arena + 5390848);
-  t.dense3_y_2 = (float *)(arena + 8119808);
-  t.cross_entropy_z = (float *)(arena + 5391616);
-  t.cross_entropy_total = (float *)(arena + 5392384);
-  t.cross_entropy_each = (float *)(arena + 5392640);
-  t.cross_entropy_sum = (float *)(arena + 5390848);
-  t.cross_entropy_sum_2 = (float *)(arena + 8121088);
-  t.cross_entropy = (float *)(arena + 8121344);
-  t.accuracy_best = (int *)(arena + 8012288);
-  t.accuracy_sum = (float *)(arena + 8012544);
-  t.accuracy = (float *)(arena + 8016384);
-  t.dense1_w_grad = (float *)(arena + 5358080);
-  t.dense1_b_grad = (float *)(arena + 8115712);
-  t.dense2_w_grad = (float *)(arena + 6963712);
-  t.dense2_b_grad = (float *)(arena + 8117760);
-  t.dense3_w_grad = (float *)(arena + 8095232);
-  t.dense3_b_grad = (float *)(arena + 8120832);
-  t.dense1_b_grad_square = (float *)(arena + 8016640);
-  t.dense2_w_grad_square = (float *)(arena + 8016896);
-  t.dense2_b_grad_square = (float *)(arena + 8014592);
-  t.dense3_w_grad_square = (float *)(arena + 8014848);
-  t.dense3_b_grad_square = (float *)(arena + 8014336);
-  t.gradient_norm = (float *)(arena + 8015104);
+  t.image = (float *)(arena + 8037120);
+  t.label = (int *)(arena + 8187136);
+  t.view = (float *)(arena + 8037120);
+  t.dense1_y = (float *)(arena + 8087296);
+  t.relu = (float *)(arena + 8087296);
+  t.dense2_y = (float *)(arena + 8120064);
+  t.relu_2 = (float *)(arena + 8120064);
+  t.dense3_y = (float *)(arena + 5358080);
+  t.dense3_y_2 = (float *)(arena + 8185600);
+  t.cross_entropy_z = (float *)(arena + 5358848);
+  t.cross_entropy_total = (float *)(arena + 5359616);
+  t.cross_entropy_each = (float *)(arena + 5359872);
+  t.cross_entropy_sum = (float *)(arena + 8187392);
+  t.cross_entropy_sum_2 = (float *)(arena + 8187396);
+  t.cross_entropy = (float *)(arena + 8187648);
+  t.accuracy_best = (int *)(arena + 8037120);
+  t.accuracy_sum = (float *)(arena + 8037376);
+  t.accuracy = (float *)(arena + 8041216);
+  t.dense1_w_grad = (float *)(arena + 6431232);
+  t.dense1_b_grad = (float *)(arena + 6429184);
+  t.dense2_w_grad = (float *)(arena + 5380608);
+  t.dense2_b_grad = (float *)(arena + 5378560);
+  t.dense3_w_grad = (float *)(arena + 5358080);
+  t.dense3_b_grad = (float *)(arena + 8036864);
+  t.dense1_b_grad_square = (float *)(arena + 8041472);
+  t.dense2_w_grad_square = (float *)(arena + 8041728);
+  t.dense2_b_grad_square = (float *)(arena + 8039424);
+  t.dense3_w_grad_square = (float *)(arena + 8039680);
+  t.dense3_b_grad_square = (float *)(arena + 8039168);
+  t.gradient_norm = (float *)(arena + 8039936);
   t.dense1_w_v = (float *)(arena + 2679040);
   t.dense1_w_u = (float *)(arena + 0);
   t.dense1_b_v = (float *)(arena + 4284672);
@@ -795,27 +726,27 @@ static void place_tensors(void) {
   t.dense3_w_u = (float *)(arena + 2658304);
   t.dense3_b_v = (float *)(arena + 5357824);
   t.dense3_b_u = (float *)(arena + 2678784);
-  t.cross_entropy_sum_grad = (float *)(arena + 5390848);
-  t.cross_entropy_total_grad = (float *)(arena + 5392640);
-  t.cross_entropy_picked_grad = (float *)(arena + 5392896);
-  t.cross_entropy_z_grad_2 = (float *)(arena + 5390848);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 5423616);
-  t.relu_2_grad = (float *)(arena + 5390848);
-  t.dense2_y_2_grad = (float *)(arena + 5358080);
-  t.relu_grad = (float *)(arena + 5390848);
-  t.dense1_y_2_grad = (float *)(arena + 8062464);
-  t.dense1_w_grad_square_rows = (float *)(arena + 8012288);
-  t.dense2_w_grad_square_rows = (float *)(arena + 8014336);
-  t.dense3_w_grad_square_rows = (float *)(arena + 8014336);
-  t.cross_entropy_sum_whole = (float *)(arena + 5390848);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 8121088);
-  t.dense3_b_grad_whole = (float *)(arena + 8120832);
-  t.dense3_w_grad_whole = (float *)(arena + 8095232);
-  t.dense2_b_grad_whole = (float *)(arena + 8117760);
-  t.dense2_w_grad_whole = (float *)(arena + 6963712);
-  t.dense1_b_grad_whole = (float *)(arena + 8115712);
-  t.dense1_w_grad_whole = (float *)(arena + 5358080);
-  t.accuracy_sum_whole = (float *)(arena + 8012544);
+  t.cross_entropy_sum_grad = (float *)(arena + 5358336);
+  t.cross_entropy_total_grad = (float *)(arena + 5358080);
+  t.cross_entropy_picked_grad = (float *)(arena + 8153600);
+  t.cross_entropy_z_grad_2 = (float *)(arena + 8152832);
+  t.cross_entropy_z_grad_3 = (float *)(arena + 8186368);
+  t.relu_2_grad = (float *)(arena + 8152832);
+  t.dense2_y_2_grad = (float *)(arena + 8120064);
+  t.relu_grad = (float *)(arena + 8152832);
+  t.dense1_y_2_grad = (float *)(arena + 8087296);
+  t.dense1_w_grad_square_rows = (float *)(arena + 8037120);
+  t.dense2_w_grad_square_rows = (float *)(arena + 8039168);
+  t.dense3_w_grad_square_rows = (float *)(arena + 8039168);
+  t.cross_entropy_sum_whole = (float *)(arena + 8187392);
+  t.cross_entropy_sum_2_whole = (float *)(arena + 8187396);
+  t.dense3_b_grad_whole = (float *)(arena + 8036864);
+  t.dense3_w_grad_whole = (float *)(arena + 5358080);
+  t.dense2_b_grad_whole = (float *)(arena + 5378560);
+  t.dense2_w_grad_whole = (float *)(arena + 5380608);
+  t.dense1_b_grad_whole = (float *)(arena + 6429184);
+  t.dense1_w_grad_whole = (float *)(arena + 6431232);
+  t.accuracy_sum_whole = (float *)(arena + 8037376);
   t.eval_image = (float *)(arena + 5358080);
   t.eval_label = (int *)(arena + 5441024);
   t.eval_view = (float *)(arena + 5358080);
@@ -827,13 +758,13 @@ static void place_tensors(void) {
   t.eval_dense3_y_2 = (float *)(arena + 5358080);
   t.eval_cross_entropy_each = (float *)(arena + 5358848);
   t.eval_cross_entropy_sum = (float *)(arena + 5359104);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 5359360);
-  t.eval_cross_entropy = (float *)(arena + 5359616);
+  t.eval_cross_entropy_sum_2 = (float *)(arena + 5359108);
+  t.eval_cross_entropy = (float *)(arena + 5359360);
   t.eval_accuracy_best = (int *)(arena + 5358848);
   t.eval_accuracy_sum = (float *)(arena + 5358080);
   t.eval_accuracy = (float *)(arena + 5358336);
   t.eval_cross_entropy_sum_whole = (float *)(arena + 5359104);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 5359360);
+  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 5359108);
   t.eval_accuracy_sum_whole = (float *)(arena + 5358080);
 }
 
@@ -895,7 +826,7 @@ static void list_stored(void) {
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   over_data = parcc_axis(1, DATA);
-  parcc_events(event, 8);
+  parcc_events(event, 3);
   place_tensors();
   batch = parcc_block(64, 4, parcc.rank / 1 % DATA);
   list_stored();

@@ -4,7 +4,7 @@
 //   plan        data parallel: the batch of 5 is divided over the ranks, parameters are on every rank
 //   parameters  360
 //   memory      19456 bytes on each device, in one arena (largest sum of live tensors: 19456)
-//   moved by the busiest rank in a step: forward 3 collectives, 267 bytes; backward 10 collectives, 4096 bytes
+//   moved by the busiest rank in a step: forward 3 collectives, 267 bytes; backward 3 collectives, 4096 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 3 PROG --data DIR
 
@@ -15,7 +15,7 @@ static const double one = 1, zero = 0;
 
 static Interval n; // this rank's part of 5, over data
 static ncclComm_t over_data;
-static cudaEvent_t event[8];
+static cudaEvent_t event[2];
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
 // LIFETIME_END tells the checking mode which bytes are free for others.
@@ -757,8 +757,8 @@ static void forward(void) {
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm2, 12, t.batchnorm1_var, t.batchnorm1_running_var_next, t.batchnorm1_scale, t.batchnorm1_square_whole, t.batchnorm1_gamma, 12);
-  LIFETIME_END({t.batchnorm1_square_whole, 96});
   LAUNCH_ROWS(k_batchnorm_relu, n.len, t.relu, t.dense1_y_2, t.batchnorm1_mean, t.batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
+  LIFETIME_END({t.batchnorm1_square_whole, 96});
 
   AT("dense2 dense", "norms.dnn:6");
   // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
@@ -794,25 +794,6 @@ static void backward(void) {
   LAUNCH_LANES(k_layernorm_dense_grad, 12, t.layernorm1_gamma_grad, t.layernorm1_beta_grad, t.dense2_y_2_grad_4, t.dense2_b_grad, t.layernorm1_y_grad, t.dense2_y_2, t.layernorm1_mean, t.layernorm1_var, t.layernorm1_var_sum_grad, t.dense2_y_2_grad, t.layernorm1_mean_sum_grad, 12, n.len);
   LIFETIME_END({t.dense2_y_2, 192}, {t.layernorm1_mean, 16}, {t.layernorm1_var, 16}, {t.layernorm1_y_grad, 192},
       {t.dense2_y_2_grad, 192}, {t.layernorm1_var_sum_grad, 16}, {t.layernorm1_mean_sum_grad, 16});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("layernorm1 all_reduce", "norms.dnn:6");
-  // all_reduce layernorm1.gamma.grad: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(t.layernorm1_gamma_grad, t.layernorm1_gamma_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-  // all_reduce layernorm1.beta.grad: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(t.layernorm1_beta_grad, t.layernorm1_beta_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense2 all_reduce", "norms.dnn:6");
-  // all_reduce dense2.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("dense2 dense", "norms.dnn:6");
   // relu.grad[n, ci] = sum(co) (dense2.y.2.grad.4[n, co] * dense2.w[co, ci])
@@ -822,13 +803,6 @@ static void backward(void) {
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 12, 12, n.len, &one,
       t.relu, 12, t.dense2_y_2_grad_4, 12, &zero, t.dense2_w_grad, 12));
   LIFETIME_END({t.dense2_y_2_grad_4, 192});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense2 all_reduce", "norms.dnn:6");
-  // all_reduce dense2.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 144, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("relu", "norms.dnn:5");
   LAUNCH_LANES(k_relu_batchnorm_grad, 12, t.dense1_y_2_grad, t.batchnorm1_mean_grad, t.batchnorm1_scale_grad, t.batchnorm1_beta_grad, t.relu, t.relu_grad, t.batchnorm1_scale, t.dense1_y_2, t.batchnorm1_mean, 12, n.len);
@@ -836,25 +810,15 @@ static void backward(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("batchnorm1 all_reduce", "norms.dnn:5");
-  // all_reduce batchnorm1.mean.grad: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad, t.batchnorm1_mean_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-  // all_reduce batchnorm1.scale.grad: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(t.batchnorm1_scale_grad, t.batchnorm1_scale_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-  // all_reduce batchnorm1.beta.grad: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(t.batchnorm1_beta_grad, t.batchnorm1_beta_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  AT("all_reduce", "norms.dnn:5");
+  // all_reduce batchnorm1.mean.grad, batchnorm1.scale.grad
+  CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad, t.batchnorm1_mean_grad, 24, ncclDouble, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm_grad, 12, t.batchnorm1_gamma_grad, t.batchnorm1_square_grad, t.batchnorm1_scale_grad_whole, t.batchnorm1_var, t.batchnorm1_scale, 12);
-  LIFETIME_END({t.batchnorm1_var, 96}, {t.batchnorm1_scale, 96}, {t.batchnorm1_scale_grad_whole, 96});
+  LIFETIME_END({t.batchnorm1_var, 96}, {t.batchnorm1_scale, 96});
   LAUNCH_LANES(k_batchnorm_grad2, 12, t.dense1_y_2_grad_2, t.batchnorm1_mean_grad_2, t.batchnorm1_square_grad, t.dense1_y_2, t.batchnorm1_mean, 12, n.len);
   LIFETIME_END({t.dense1_y_2, 192}, {t.batchnorm1_mean, 96}, {t.batchnorm1_square_grad, 96});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
@@ -863,37 +827,27 @@ static void backward(void) {
   AT("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.mean.grad.2: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad_2, t.batchnorm1_mean_grad_2, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm_grad3, 12, t.batchnorm1_mean_sum_grad, t.batchnorm1_mean_grad_whole, t.batchnorm1_mean_grad_2_whole, 12);
-  LIFETIME_END({t.batchnorm1_mean_grad_whole, 96}, {t.batchnorm1_mean_grad_2_whole, 96});
+  LIFETIME_END({t.batchnorm1_mean_grad_2_whole, 96}, {t.batchnorm1_mean_grad_whole, 192});
 
   AT("dense1 dense", "norms.dnn:5");
   LAUNCH_LANES(k_dense_grad, 12, t.dense1_y_2_grad_4, t.dense1_b_grad, t.dense1_y_2_grad, t.dense1_y_2_grad_2, t.batchnorm1_mean_sum_grad, 12, n.len);
-  LIFETIME_END({t.dense1_y_2_grad, 192}, {t.dense1_y_2_grad_2, 192}, {t.batchnorm1_mean_sum_grad, 96});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense1 all_reduce", "norms.dnn:5");
-  // all_reduce dense1.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
-
-  AT("dense1 dense", "norms.dnn:5");
   // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad.4[n, co] * x[n, ci])
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 12, 12, n.len, &one,
       t.x, 12, t.dense1_y_2_grad_4, 12, &zero, t.dense1_w_grad, 12));
-  LIFETIME_END({t.x, 192}, {t.dense1_y_2_grad_4, 192});
+  LIFETIME_END({t.dense1_y_2_grad, 192}, {t.dense1_y_2_grad_2, 192}, {t.batchnorm1_mean_sum_grad, 96}, {t.x, 192},
+      {t.dense1_y_2_grad_4, 192});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("dense1 all_reduce", "norms.dnn:5");
-  // all_reduce dense1.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 144, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
+  AT("all_reduce", "norms.dnn:5");
+  // all_reduce gradients of layernorm1, dense2, batchnorm1, dense1
+  CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 348, ncclDouble, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 }
 
 // What is only reported: metrics and the gradients' norm.
@@ -902,34 +856,28 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense1 gradient_norm", "norms.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 12);
 
   AT("batchnorm1 gradient_norm", "norms.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.batchnorm1_gamma_grad_square, t.batchnorm1_gamma_grad, 12);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.batchnorm1_beta_grad_square, t.batchnorm1_beta_grad_whole, 12);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense2 gradient_norm", "norms.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_w_grad_square, t.dense2_w_grad_whole, 144);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole, 12);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("layernorm1 gradient_norm", "norms.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.layernorm1_gamma_grad_square, t.layernorm1_gamma_grad_whole, 12);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.layernorm1_beta_grad_square, t.layernorm1_beta_grad_whole, 12);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense1 gradient_norm", "norms.dnn:10");
   LAUNCH_ROWS(k_gradient_norm_clip_adamw, 1, t.gradient_norm, t.gradient_scale, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_b_m, t.dense1_b_v, t.dense1_w_grad_whole, t.dense1_b_grad_square, t.batchnorm1_gamma_grad_square, t.batchnorm1_beta_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.layernorm1_gamma_grad_square, t.layernorm1_beta_grad_square, t.dense1_b_grad_whole, 144, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
-  LIFETIME_END({t.dense1_w_grad_whole, 1152}, {t.dense1_b_grad_whole, 96}, {t.dense1_b_grad_square, 8},
-      {t.batchnorm1_gamma_grad_square, 8}, {t.batchnorm1_beta_grad_square, 8}, {t.dense2_w_grad_square, 8},
-      {t.dense2_b_grad_square, 8}, {t.layernorm1_gamma_grad_square, 8}, {t.layernorm1_beta_grad_square, 8});
+  LIFETIME_END({t.dense1_b_grad_square, 8}, {t.batchnorm1_gamma_grad_square, 8}, {t.batchnorm1_beta_grad_square, 8},
+      {t.dense2_w_grad_square, 8}, {t.dense2_b_grad_square, 8}, {t.layernorm1_gamma_grad_square, 8},
+      {t.layernorm1_beta_grad_square, 8});
 
   AT("dense1 adamw", "norms.dnn:10");
   LAUNCH_FLAT(k_adamw, 12, t.dense1_b_u, t.dense1_b_m, t.dense1_b_v, 12, (double)parcc.lr, (double)parcc.step);
@@ -937,17 +885,16 @@ static void update(void) {
   AT("batchnorm1 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_gamma_m, t.batchnorm1_gamma_v, t.batchnorm1_gamma_u, t.batchnorm1_gamma_grad, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
   LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_beta_m, t.batchnorm1_beta_v, t.batchnorm1_beta_u, t.batchnorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
-  LIFETIME_END({t.batchnorm1_gamma_grad, 96}, {t.batchnorm1_beta_grad_whole, 96});
+  LIFETIME_END({t.batchnorm1_gamma_grad, 96});
 
   AT("dense2 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 144, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, t.gradient_scale, 144, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
   LAUNCH_FLAT(k_clip_adamw, 12, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
-  LIFETIME_END({t.dense2_w_grad_whole, 1152}, {t.dense2_b_grad_whole, 96});
 
   AT("layernorm1 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_gamma_m, t.layernorm1_gamma_v, t.layernorm1_gamma_u, t.layernorm1_gamma_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
   LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_beta_m, t.layernorm1_beta_v, t.layernorm1_beta_u, t.layernorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
-  LIFETIME_END({t.layernorm1_gamma_grad_whole, 96}, {t.layernorm1_beta_grad_whole, 96}, {t.gradient_scale, 8});
+  LIFETIME_END({t.gradient_scale, 8}, {t.dense2_w_grad_whole, 2784});
 }
 
 // Losses and metrics of a batch of the test split.
@@ -980,20 +927,14 @@ static void evaluate(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "norms.dnn:8");
-  // all_reduce mean.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 1, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-  // all_reduce mean.sum.2: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_2, t.eval_mean_sum_2, 1, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  // all_reduce mean.sum, mean.sum.2
+  CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 2, ncclDouble, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("mean", "norms.dnn:8");
   LAUNCH_FLAT(k_mean4, 1, t.eval_mean, t.eval_mean_sum_whole, t.eval_mean_sum_2_whole);
-  LIFETIME_END({t.eval_mean_sum_whole, 8}, {t.eval_mean_sum_2_whole, 8});
+  LIFETIME_END({t.eval_mean_sum_whole, 16});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -1055,45 +996,45 @@ static void place_tensors(void) {
   t.layernorm1_gamma_moment2 = (double *)(arena + 12032);
   t.layernorm1_beta_moment1 = (double *)(arena + 12288);
   t.layernorm1_beta_moment2 = (double *)(arena + 12544);
-  t.x = (double *)(arena + 15360);
+  t.x = (double *)(arena + 15616);
   t.target = (double *)(arena + 12800);
   t.dense1_y = (double *)(arena + 13056);
-  t.dense1_y_2 = (double *)(arena + 13312);
-  t.batchnorm1_mean_sum = (double *)(arena + 13568);
-  t.batchnorm1_mean = (double *)(arena + 15616);
+  t.dense1_y_2 = (double *)(arena + 15872);
+  t.batchnorm1_mean_sum = (double *)(arena + 13312);
+  t.batchnorm1_mean = (double *)(arena + 17408);
   t.batchnorm1_square = (double *)(arena + 13056);
-  t.batchnorm1_var = (double *)(arena + 15872);
+  t.batchnorm1_var = (double *)(arena + 17664);
   t.batchnorm1_running_mean_next = (double *)(arena + 2048);
   t.batchnorm1_running_var_next = (double *)(arena + 2304);
-  t.batchnorm1_scale = (double *)(arena + 16128);
-  t.relu = (double *)(arena + 13056);
-  t.dense2_y = (double *)(arena + 13568);
-  t.dense2_y_2 = (double *)(arena + 13824);
-  t.layernorm1_mean = (double *)(arena + 14848);
-  t.layernorm1_var = (double *)(arena + 15104);
-  t.softmax_e = (double *)(arena + 14080);
-  t.softmax_total = (double *)(arena + 16384);
-  t.softmax = (double *)(arena + 14336);
-  t.mse_square = (double *)(arena + 14592);
-  t.mean_sum = (double *)(arena + 13568);
-  t.mean = (double *)(arena + 17920);
-  t.dense1_w_grad = (double *)(arena + 12800);
-  t.dense1_b_grad = (double *)(arena + 15872);
+  t.batchnorm1_scale = (double *)(arena + 17920);
+  t.relu = (double *)(arena + 16128);
+  t.dense2_y = (double *)(arena + 13056);
+  t.dense2_y_2 = (double *)(arena + 16384);
+  t.layernorm1_mean = (double *)(arena + 18176);
+  t.layernorm1_var = (double *)(arena + 18432);
+  t.softmax_e = (double *)(arena + 13312);
+  t.softmax_total = (double *)(arena + 14080);
+  t.softmax = (double *)(arena + 13568);
+  t.mse_square = (double *)(arena + 13824);
+  t.mean_sum = (double *)(arena + 13056);
+  t.mean = (double *)(arena + 19200);
+  t.dense1_w_grad = (double *)(arena + 13952);
+  t.dense1_b_grad = (double *)(arena + 15488);
   t.batchnorm1_gamma_grad = (double *)(arena + 16384);
-  t.batchnorm1_beta_grad = (double *)(arena + 16640);
-  t.dense2_w_grad = (double *)(arena + 14080);
-  t.dense2_b_grad = (double *)(arena + 16896);
-  t.layernorm1_gamma_grad = (double *)(arena + 17152);
-  t.layernorm1_beta_grad = (double *)(arena + 17408);
-  t.dense1_b_grad_square = (double *)(arena + 15360);
-  t.batchnorm1_gamma_grad_square = (double *)(arena + 15616);
+  t.batchnorm1_beta_grad = (double *)(arena + 15392);
+  t.dense2_w_grad = (double *)(arena + 12800);
+  t.dense2_b_grad = (double *)(arena + 15296);
+  t.layernorm1_gamma_grad = (double *)(arena + 15104);
+  t.layernorm1_beta_grad = (double *)(arena + 15200);
+  t.dense1_b_grad_square = (double *)(arena + 15616);
+  t.batchnorm1_gamma_grad_square = (double *)(arena + 15872);
   t.batchnorm1_beta_grad_square = (double *)(arena + 16128);
-  t.dense2_w_grad_square = (double *)(arena + 17664);
-  t.dense2_b_grad_square = (double *)(arena + 18176);
-  t.layernorm1_gamma_grad_square = (double *)(arena + 18432);
-  t.layernorm1_beta_grad_square = (double *)(arena + 18688);
-  t.gradient_norm = (double *)(arena + 18944);
-  t.gradient_scale = (double *)(arena + 19200);
+  t.dense2_w_grad_square = (double *)(arena + 16640);
+  t.dense2_b_grad_square = (double *)(arena + 16896);
+  t.layernorm1_gamma_grad_square = (double *)(arena + 17152);
+  t.layernorm1_beta_grad_square = (double *)(arena + 17408);
+  t.gradient_norm = (double *)(arena + 17664);
+  t.gradient_scale = (double *)(arena + 17920);
   t.dense1_w_m = (double *)(arena + 4608);
   t.dense1_w_v = (double *)(arena + 5888);
   t.dense1_w_u = (double *)(arena + 0);
@@ -1118,33 +1059,33 @@ static void place_tensors(void) {
   t.layernorm1_beta_m = (double *)(arena + 12288);
   t.layernorm1_beta_v = (double *)(arena + 12544);
   t.layernorm1_beta_u = (double *)(arena + 4352);
-  t.layernorm1_y_grad = (double *)(arena + 13568);
-  t.dense2_y_2_grad = (double *)(arena + 14592);
-  t.layernorm1_var_sum_grad = (double *)(arena + 16640);
-  t.layernorm1_mean_sum_grad = (double *)(arena + 17664);
-  t.dense2_y_2_grad_4 = (double *)(arena + 12800);
-  t.relu_grad = (double *)(arena + 13568);
-  t.dense1_y_2_grad = (double *)(arena + 12800);
-  t.batchnorm1_mean_grad = (double *)(arena + 13824);
-  t.batchnorm1_scale_grad = (double *)(arena + 17664);
-  t.batchnorm1_square_grad = (double *)(arena + 13568);
-  t.dense1_y_2_grad_2 = (double *)(arena + 13056);
-  t.batchnorm1_mean_grad_2 = (double *)(arena + 15872);
-  t.batchnorm1_mean_sum_grad = (double *)(arena + 13312);
-  t.dense1_y_2_grad_4 = (double *)(arena + 15616);
-  t.batchnorm1_mean_sum_whole = (double *)(arena + 13568);
+  t.layernorm1_y_grad = (double *)(arena + 16640);
+  t.dense2_y_2_grad = (double *)(arena + 16896);
+  t.layernorm1_var_sum_grad = (double *)(arena + 18688);
+  t.layernorm1_mean_sum_grad = (double *)(arena + 18944);
+  t.dense2_y_2_grad_4 = (double *)(arena + 17152);
+  t.relu_grad = (double *)(arena + 16384);
+  t.dense1_y_2_grad = (double *)(arena + 16640);
+  t.batchnorm1_mean_grad = (double *)(arena + 16896);
+  t.batchnorm1_scale_grad = (double *)(arena + 16992);
+  t.batchnorm1_square_grad = (double *)(arena + 17152);
+  t.dense1_y_2_grad_2 = (double *)(arena + 16128);
+  t.batchnorm1_mean_grad_2 = (double *)(arena + 17664);
+  t.batchnorm1_mean_sum_grad = (double *)(arena + 17152);
+  t.dense1_y_2_grad_4 = (double *)(arena + 15872);
+  t.batchnorm1_mean_sum_whole = (double *)(arena + 13312);
   t.batchnorm1_square_whole = (double *)(arena + 13056);
-  t.mean_sum_whole = (double *)(arena + 13568);
-  t.layernorm1_gamma_grad_whole = (double *)(arena + 17152);
-  t.layernorm1_beta_grad_whole = (double *)(arena + 17408);
-  t.dense2_b_grad_whole = (double *)(arena + 16896);
-  t.dense2_w_grad_whole = (double *)(arena + 14080);
-  t.batchnorm1_mean_grad_whole = (double *)(arena + 13824);
-  t.batchnorm1_scale_grad_whole = (double *)(arena + 17664);
-  t.batchnorm1_beta_grad_whole = (double *)(arena + 16640);
-  t.batchnorm1_mean_grad_2_whole = (double *)(arena + 15872);
-  t.dense1_b_grad_whole = (double *)(arena + 15872);
-  t.dense1_w_grad_whole = (double *)(arena + 12800);
+  t.mean_sum_whole = (double *)(arena + 13056);
+  t.layernorm1_gamma_grad_whole = (double *)(arena + 15104);
+  t.layernorm1_beta_grad_whole = (double *)(arena + 15200);
+  t.dense2_b_grad_whole = (double *)(arena + 15296);
+  t.dense2_w_grad_whole = (double *)(arena + 12800);
+  t.batchnorm1_mean_grad_whole = (double *)(arena + 16896);
+  t.batchnorm1_scale_grad_whole = (double *)(arena + 16992);
+  t.batchnorm1_beta_grad_whole = (double *)(arena + 15392);
+  t.batchnorm1_mean_grad_2_whole = (double *)(arena + 17664);
+  t.dense1_b_grad_whole = (double *)(arena + 15488);
+  t.dense1_w_grad_whole = (double *)(arena + 13952);
   t.eval_x = (double *)(arena + 12800);
   t.eval_target = (double *)(arena + 13056);
   t.eval_dense1_y = (double *)(arena + 13312);
@@ -1153,10 +1094,10 @@ static void place_tensors(void) {
   t.eval_dense2_y = (double *)(arena + 13312);
   t.eval_mse_square = (double *)(arena + 12800);
   t.eval_mean_sum = (double *)(arena + 13056);
-  t.eval_mean_sum_2 = (double *)(arena + 13312);
+  t.eval_mean_sum_2 = (double *)(arena + 13064);
   t.eval_mean = (double *)(arena + 12800);
   t.eval_mean_sum_whole = (double *)(arena + 13056);
-  t.eval_mean_sum_2_whole = (double *)(arena + 13312);
+  t.eval_mean_sum_2_whole = (double *)(arena + 13064);
 }
 
 // What --save writes and --load reads.
@@ -1273,7 +1214,7 @@ static void list_stored(void) {
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   over_data = parcc_axis(1, DATA);
-  parcc_events(event, 8);
+  parcc_events(event, 2);
   place_tensors();
   n = parcc_block(5, 3, parcc.rank / 1 % DATA);
   list_stored();

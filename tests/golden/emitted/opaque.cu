@@ -3,8 +3,8 @@
 //   mesh        data=3
 //   plan        data parallel: the batch of 7 is divided over the ranks, parameters are on every rank
 //   parameters  105
-//   memory      7680 bytes on each device, in one arena (largest sum of live tensors: 7680)
-//   moved by the busiest rank in a step: forward 6 collectives, 227 bytes; backward 11 collectives, 672 bytes
+//   memory      6912 bytes on each device, in one arena (largest sum of live tensors: 6912)
+//   moved by the busiest rank in a step: forward 3 collectives, 227 bytes; backward 4 collectives, 672 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 3 PROG --data DIR
 
@@ -30,7 +30,7 @@ static Interval batch; // this rank's part of 7, over data
 static Interval n; // this rank's part of 7, over no axis
 static Interval n_2; // this rank's part of 7, over data
 static ncclComm_t over_data;
-static cudaEvent_t event[10];
+static cudaEvent_t event[3];
 static long samples = 7; // in the batch at hand
 
 // How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of
@@ -840,36 +840,12 @@ static void forward(void) {
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_LANES(k_cross_entropy, batch.len, t.cross_entropy_z, t.cross_entropy_total, t.cross_entropy_each, t.add, t.label, batch.len);
-  LIFETIME_END({t.add, 48});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
-  LIFETIME_END({t.cross_entropy_each, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "opaque.dnn:19");
-  // all_reduce cross_entropy.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-
-  AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum_2, t.label, batch.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "opaque.dnn:19");
-  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  LIFETIME_END({t.add, 48}, {t.cross_entropy_each, 12});
 
   AT("exp", "opaque.dnn:20");
   LAUNCH_ROWS(k_exp_mean, 1, t.exp_, t.mean_sum, t.distances, 7 * batch.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "opaque.dnn:20");
-  // all_reduce mean.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.mean_sum, t.mean_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_cross_entropy2, 1, t.mean_sum_3, t.distances_2, 7 * batch.len);
@@ -878,79 +854,45 @@ static void forward(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:20");
-  // all_reduce mean.sum.3: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.mean_sum_3, t.mean_sum_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  // all_reduce cross_entropy.sum, cross_entropy.sum.2, mean.sum, mean.sum.3
+  CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 4, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_FLAT(k_mean_mul, 1, t.mean_2, t.mul, t.mean_sum_3_whole, t.heat, 49.0f);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_mean_add, 1, t.add_2, t.mean_sum_whole, t.mul, 49.0f);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.mean_sum_3_whole, 4}, {t.mean_sum_whole, 4}, {t.mul, 4});
+  LIFETIME_END({t.mul, 4});
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.cross_entropy, t.loss, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole, t.add_2);
-  LIFETIME_END({t.cross_entropy_sum_whole, 4});
 }
 
-// backward: from neg on
-static void backward_neg(void) {
+// The gradients of all parameters.
+static void backward(void) {
   AT("neg", "opaque.dnn:20");
   LAUNCH_FLAT(k_neg_grad, 7 * batch.len, t.distances_grad, t.exp_, 7 * batch.len, 0.020408163f);
   LIFETIME_END({t.exp_, 84});
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
+  LIFETIME_END({t.cross_entropy_sum_whole, 16});
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
-  LIFETIME_END({t.cross_entropy_sum_2_whole, 4}, {t.cross_entropy_total, 12}, {t.cross_entropy_sum_grad, 4});
+  LIFETIME_END({t.cross_entropy_total, 12}, {t.cross_entropy_sum_grad, 4});
   LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 4);
+  LIFETIME_END({t.cross_entropy_z, 48}, {t.cross_entropy_total_grad, 12});
   LAUNCH_LANES(k_cross_entropy_dense_grad, 4, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.dense2_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 4, batch.len);
-  LIFETIME_END({t.cross_entropy_z, 48}, {t.cross_entropy_total_grad, 12}, {t.label, 12},
-      {t.cross_entropy_picked_grad, 12}, {t.cross_entropy_z_grad_2, 48});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 all_reduce", "opaque.dnn:18");
-  // all_reduce dense3.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense3_b_grad, t.dense3_b_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  LIFETIME_END({t.label, 12}, {t.cross_entropy_picked_grad, 12}, {t.cross_entropy_z_grad_2, 48});
 
   AT("dense3 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense_mean_over_grad, 3 * batch.len, t.mean_over_sum_grad, t.cross_entropy_z_grad_3, t.dense3_w, batch.len, 3);
   LAUNCH_LANES(k_dense_grad, 12, t.dense3_w_grad, t.cross_entropy_z_grad_3, t.mean_over, 4, 3, batch.len);
   LIFETIME_END({t.mean_over, 36});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 all_reduce", "opaque.dnn:18");
-  // all_reduce dense3.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 12, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
   AT("embedding", "opaque.dnn:18");
   LAUNCH_ROWS(k_embedding_grad, 18, t.table_grad, t.mean_over_sum_grad, t.sorted_place, 6, 3, batch.len, 6);
   LIFETIME_END({t.mean_over_sum_grad, 36});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("all_reduce", "opaque.dnn:18");
-  // all_reduce table.grad: [width, d1], a sum over data -> [width, d1]
-  CHECK_NCCL(ncclAllReduce(t.table_grad, t.table_grad, 18, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense2 all_reduce", "opaque.dnn:18");
-  // all_reduce dense2.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-}
-
-// backward: from distances on
-static void backward_distances(void) {
   AT("distances", "opaque.dnn:16");
   {
     const long a_extent[] = {batch.len, 6}, b_extent[] = {n.len, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
@@ -964,8 +906,8 @@ static void backward_distances(void) {
   AT("reduce_scatter", "opaque.dnn:16");
   // reduce_scatter sorted.y.grad.3: [n, c], a sum over data -> [n/data, c]
   parcc_reduce_scatter(t.sorted_y_grad_3, &division[4], t.sorted_y_grad_3_part, &division[5], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_data);
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.sorted_y_grad_3, 168});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
@@ -973,8 +915,8 @@ static void backward_distances(void) {
   AT("exchange", "opaque.dnn:16");
   // exchange sorted.y.grad.3.part: [n/data, c] -> [n/data, c]
   parcc_exchange(t.sorted_y_grad_3_part, &division[5], t.sorted_y_grad_3_part_moved, &division[0], NULL, PARCC_FLOAT, samples, over_data);
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.sorted_y_grad_3_part, 72});
 
   AT("dense2 dense", "opaque.dnn:18");
@@ -984,21 +926,11 @@ static void backward_distances(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("dense2 all_reduce", "opaque.dnn:18");
-  // all_reduce dense2.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 24, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
   AT("all_reduce", "opaque.dnn:16");
   // all_reduce heat.grad.3: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.heat_grad_3, t.heat_grad_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
-}
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
-// backward: from sorted on
-static void backward_sorted(void) {
   AT("sorted", "opaque.dnn:15");
   {
     const long x_extent[] = {batch.len, 6}, weight_extent[] = {6}, y_extent[] = {batch.len, 6}, place_extent[] = {batch.len, 6}, start[] = {batch.lo};
@@ -1006,24 +938,10 @@ static void backward_sorted(void) {
                    place_extent, t.sorted_y_grad_4, t.tanh_grad, t.weight_grad, start, 0.01);
   }
   LIFETIME_END({t.sorted_y, 72}, {t.sorted_place, 72}, {t.sorted_y_grad_4, 72});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "opaque.dnn:15");
-  // all_reduce weight.grad: [width], a sum over data -> [width]
-  CHECK_NCCL(ncclAllReduce(t.weight_grad, t.weight_grad, 6, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
 
   AT("tanh", "opaque.dnn:14");
   LAUNCH_LANES(k_tanh_dense_grad, 6, t.dense1_y_2_grad, t.dense1_b_grad, t.tanh_grad, t.tanh_, 6, batch.len);
   LIFETIME_END({t.tanh_, 72}, {t.tanh_grad, 72});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense1 all_reduce", "opaque.dnn:14");
-  // all_reduce dense1.b.grad: [co], a sum over data -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 6, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
 
   AT("dense1 dense", "opaque.dnn:14");
   LAUNCH_LANES(k_dense_grad, 30, t.dense1_w_grad, t.dense1_y_2_grad, t.x, 6, 5, batch.len);
@@ -1031,50 +949,36 @@ static void backward_sorted(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("dense1 all_reduce", "opaque.dnn:14");
-  // all_reduce dense1.w.grad: [co, ci], a sum over data -> [co, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 30, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  AT("all_reduce", "opaque.dnn:14");
+  // all_reduce gradients of dense3, table, dense2, weight, dense1
+  CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 104, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("gradient", "opaque.dnn:13");
   LAUNCH_FLAT(k_gradient_grad, 1, t.heat_grad, t.mean_2, t.heat_grad_3_whole);
   LIFETIME_END({t.mean_2, 4}, {t.heat_grad_3_whole, 4});
 }
 
-// The gradients of all parameters.
-static void backward(void) {
-  backward_neg();
-  backward_distances();
-  backward_sorted();
-}
-
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.table_grad_square, t.table_grad_whole, 18);
   LAUNCH_FLAT(k_gradient_norm2, 1, t.heat_grad_square, t.heat_grad);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
 
   AT("dense1 gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_whole, 30);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 6);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense2 gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_w_grad_square, t.dense2_w_grad_whole, 24);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole, 4);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_w_grad_square, t.dense3_w_grad_whole, 12);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_whole, 4);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
 
   AT("gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.weight_grad_whole, t.table_grad_square, t.heat_grad_square, t.dense1_w_grad_square, t.dense1_b_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.dense3_w_grad_square, t.dense3_b_grad_square, 6);
@@ -1085,39 +989,30 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 6, t.weight_u, t.weight_grad_whole, 6, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LAUNCH_FLAT(k_sgd, 18, t.table_u, t.table_grad_whole, 18, (float)parcc.lr);
   LAUNCH_FLAT(k_sgd2, 1, t.heat_u, t.heat_grad, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
-  LIFETIME_END({t.weight_grad_whole, 24}, {t.table_grad_whole, 72}, {t.heat_grad, 4});
+  LIFETIME_END({t.heat_grad, 4});
 
   AT("dense1 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 30, t.dense1_w_u, t.dense1_w_grad_whole, 30, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
   LAUNCH_FLAT(k_sgd, 6, t.dense1_b_u, t.dense1_b_grad_whole, 6, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
-  LIFETIME_END({t.dense1_w_grad_whole, 120}, {t.dense1_b_grad_whole, 24});
 
   AT("dense2 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 24, t.dense2_w_u, t.dense2_w_grad_whole, 24, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LAUNCH_FLAT(k_sgd, 4, t.dense2_b_u, t.dense2_b_grad_whole, 4, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.dense2_w_grad_whole, 96}, {t.dense2_b_grad_whole, 16});
 
   AT("dense3 sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 12, t.dense3_w_u, t.dense3_w_grad_whole, 12, (float)parcc.lr);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_FLAT(k_sgd, 4, t.dense3_b_u, t.dense3_b_grad_whole, 4, (float)parcc.lr);
-  LIFETIME_END({t.dense3_w_grad_whole, 48}, {t.dense3_b_grad_whole, 16});
+  LIFETIME_END({t.dense2_w_grad_whole, 416});
 }
 
-// evaluate: from dense1 on
-static void evaluate_dense1(void) {
+// Losses and metrics of a batch of the test split.
+static void evaluate(void) {
   AT("dense1 dense", "opaque.dnn:14");
   LAUNCH_LANES(k_dense_tanh, 6 * batch.len, t.eval_tanh, t.eval_x, t.dense1_w, t.dense1_b, batch.len, 6);
 
@@ -1173,10 +1068,7 @@ static void evaluate_dense1(void) {
   AT("mean_over", "opaque.dnn:18");
   LAUNCH_LANES(k_mean_over2, 3 * batch.len, t.eval_mean_over, t.eval_embedding, batch.len, 3);
   LIFETIME_END({t.eval_embedding, 216});
-}
 
-// evaluate: from dense3 on
-static void evaluate_dense3(void) {
   AT("dense3 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense, 4 * batch.len, t.eval_dense3_y_2, t.eval_mean_over, t.dense3_w, t.dense3_b, batch.len, 4);
   LIFETIME_END({t.eval_mean_over, 36});
@@ -1188,46 +1080,12 @@ static void evaluate_dense3(void) {
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_LANES(k_cross_entropy4, batch.len, t.eval_cross_entropy_each, t.eval_add, t.eval_label, batch.len);
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
-  LIFETIME_END({t.eval_add, 48}, {t.eval_cross_entropy_each, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "opaque.dnn:19");
-  // all_reduce cross_entropy.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-
-  AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
-  LIFETIME_END({t.eval_label, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "opaque.dnn:19");
-  // all_reduce cross_entropy.sum.2: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  LIFETIME_END({t.eval_add, 48}, {t.eval_cross_entropy_each, 12}, {t.eval_label, 12});
 
   AT("exp", "opaque.dnn:20");
   LAUNCH_ROWS(k_exp_mean2, 1, t.eval_mean_sum, t.eval_mean_sum_2, t.eval_distances, 7 * batch.len);
   LIFETIME_END({t.eval_distances, 84});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("all_reduce", "opaque.dnn:20");
-  // all_reduce mean.sum: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-}
-
-// evaluate: from all_reduce on
-static void evaluate_all_reduce(void) {
-  AT("all_reduce", "opaque.dnn:20");
-  // all_reduce mean.sum.2: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_2, t.eval_mean_sum_2, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_mean, 1, t.eval_mean_sum_3, t.eval_mean_sum_4, t.eval_distances_2, 7 * batch.len);
@@ -1236,37 +1094,19 @@ static void evaluate_all_reduce(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_reduce", "opaque.dnn:20");
-  // all_reduce mean.sum.3: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_3, t.eval_mean_sum_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-  // all_reduce mean.sum.4: [], a sum over data -> []
-  CHECK_NCCL(ncclAllReduce(t.eval_mean_sum_4, t.eval_mean_sum_4, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
+  // all_reduce cross_entropy.sum, cross_entropy.sum.2, mean.sum, mean.sum.2, mean.sum.3, mean.sum.4
+  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 6, ncclFloat, ncclSum, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("mean", "opaque.dnn:20");
   LAUNCH_FLAT(k_mean_mul2, 1, t.eval_mul, t.eval_mean_sum_3_whole, t.eval_mean_sum_4_whole, t.eval_mean_3);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
-  LIFETIME_END({t.eval_mean_sum_3_whole, 4}, {t.eval_mean_sum_4_whole, 4}, {t.eval_mean_3, 4});
   LAUNCH_FLAT(k_mean_add2, 1, t.eval_add_2, t.eval_mean_sum_whole, t.eval_mean_sum_2_whole, t.eval_mul);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.eval_mean_sum_whole, 4}, {t.eval_mean_sum_2_whole, 4}, {t.eval_mul, 4});
+  LIFETIME_END({t.eval_mean_3, 4}, {t.eval_mul, 4});
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.eval_cross_entropy, t.eval_loss, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole, t.eval_add_2);
-  LIFETIME_END({t.eval_cross_entropy_sum_whole, 4}, {t.eval_cross_entropy_sum_2_whole, 4});
-}
-
-// Losses and metrics of a batch of the test split.
-static void evaluate(void) {
-  evaluate_dense1();
-  evaluate_dense3();
-  evaluate_all_reduce();
+  LIFETIME_END({t.eval_cross_entropy_sum_whole, 24});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -1301,7 +1141,7 @@ static const ParccModel model = {
 };
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(7680);
+  char *const arena = parcc_arena(6912);
   t.weight = (float *)(arena + 0);
   t.table = (float *)(arena + 256);
   t.heat = (float *)(arena + 512);
@@ -1311,49 +1151,49 @@ static void place_tensors(void) {
   t.dense2_b = (float *)(arena + 1536);
   t.dense3_w = (float *)(arena + 1792);
   t.dense3_b = (float *)(arena + 2048);
-  t.x = (float *)(arena + 4608);
-  t.label = (int *)(arena + 4864);
-  t.tanh_ = (float *)(arena + 3328);
+  t.x = (float *)(arena + 2304);
+  t.label = (int *)(arena + 4608);
+  t.tanh_ = (float *)(arena + 2816);
   t.sorted_y = (float *)(arena + 3584);
   t.sorted_place = (int *)(arena + 3840);
-  t.distances = (float *)(arena + 2816);
-  t.stop = (float *)(arena + 3072);
-  t.stop_2 = (float *)(arena + 4096);
-  t.distances_2 = (float *)(arena + 3072);
-  t.embedding = (float *)(arena + 2304);
-  t.mean_over = (float *)(arena + 5376);
-  t.dense3_y_2 = (float *)(arena + 2304);
-  t.add = (float *)(arena + 4096);
-  t.cross_entropy_z = (float *)(arena + 4352);
-  t.cross_entropy_total = (float *)(arena + 5120);
-  t.cross_entropy_each = (float *)(arena + 2304);
-  t.cross_entropy_sum = (float *)(arena + 4096);
-  t.cross_entropy_sum_2 = (float *)(arena + 5632);
-  t.cross_entropy = (float *)(arena + 6400);
-  t.exp_ = (float *)(arena + 2304);
-  t.mean_sum = (float *)(arena + 5888);
-  t.mean_sum_3 = (float *)(arena + 6144);
-  t.mean_2 = (float *)(arena + 6656);
+  t.distances = (float *)(arena + 5376);
+  t.stop = (float *)(arena + 2560);
+  t.stop_2 = (float *)(arena + 3072);
+  t.distances_2 = (float *)(arena + 2560);
+  t.embedding = (float *)(arena + 3072);
+  t.mean_over = (float *)(arena + 5632);
+  t.dense3_y_2 = (float *)(arena + 3072);
+  t.add = (float *)(arena + 3328);
+  t.cross_entropy_z = (float *)(arena + 4096);
+  t.cross_entropy_total = (float *)(arena + 4352);
+  t.cross_entropy_each = (float *)(arena + 3072);
+  t.cross_entropy_sum = (float *)(arena + 5888);
+  t.cross_entropy_sum_2 = (float *)(arena + 5892);
+  t.cross_entropy = (float *)(arena + 3072);
+  t.exp_ = (float *)(arena + 6144);
+  t.mean_sum = (float *)(arena + 5896);
+  t.mean_sum_3 = (float *)(arena + 5900);
+  t.mean_2 = (float *)(arena + 5120);
   t.mul = (float *)(arena + 3072);
-  t.add_2 = (float *)(arena + 6912);
-  t.weight_grad = (float *)(arena + 4352);
-  t.table_grad = (float *)(arena + 4096);
-  t.heat_grad = (float *)(arena + 2816);
-  t.dense1_w_grad = (float *)(arena + 2304);
-  t.dense1_b_grad = (float *)(arena + 3584);
-  t.dense2_w_grad = (float *)(arena + 2560);
-  t.dense2_b_grad = (float *)(arena + 5632);
-  t.dense3_w_grad = (float *)(arena + 4864);
-  t.dense3_b_grad = (float *)(arena + 5888);
-  t.table_grad_square = (float *)(arena + 3072);
-  t.heat_grad_square = (float *)(arena + 3328);
-  t.dense1_w_grad_square = (float *)(arena + 3840);
-  t.dense1_b_grad_square = (float *)(arena + 4608);
+  t.add_2 = (float *)(arena + 2560);
+  t.weight_grad = (float *)(arena + 4344);
+  t.table_grad = (float *)(arena + 4272);
+  t.heat_grad = (float *)(arena + 2304);
+  t.dense1_w_grad = (float *)(arena + 4392);
+  t.dense1_b_grad = (float *)(arena + 4368);
+  t.dense2_w_grad = (float *)(arena + 4096);
+  t.dense2_b_grad = (float *)(arena + 4256);
+  t.dense3_w_grad = (float *)(arena + 4208);
+  t.dense3_b_grad = (float *)(arena + 4192);
+  t.table_grad_square = (float *)(arena + 3584);
+  t.heat_grad_square = (float *)(arena + 3840);
+  t.dense1_w_grad_square = (float *)(arena + 4608);
+  t.dense1_b_grad_square = (float *)(arena + 4864);
   t.dense2_w_grad_square = (float *)(arena + 5120);
   t.dense2_b_grad_square = (float *)(arena + 5376);
-  t.dense3_w_grad_square = (float *)(arena + 6144);
-  t.dense3_b_grad_square = (float *)(arena + 6656);
-  t.gradient_norm = (float *)(arena + 7168);
+  t.dense3_w_grad_square = (float *)(arena + 5632);
+  t.dense3_b_grad_square = (float *)(arena + 5888);
+  t.gradient_norm = (float *)(arena + 2816);
   t.weight_u = (float *)(arena + 0);
   t.table_u = (float *)(arena + 256);
   t.heat_u = (float *)(arena + 512);
@@ -1363,70 +1203,70 @@ static void place_tensors(void) {
   t.dense2_b_u = (float *)(arena + 1536);
   t.dense3_w_u = (float *)(arena + 1792);
   t.dense3_b_u = (float *)(arena + 2048);
-  t.loss = (float *)(arena + 7424);
-  t.distances_grad = (float *)(arena + 3072);
-  t.cross_entropy_sum_grad = (float *)(arena + 2304);
-  t.cross_entropy_total_grad = (float *)(arena + 4096);
+  t.loss = (float *)(arena + 3328);
+  t.distances_grad = (float *)(arena + 6400);
+  t.cross_entropy_sum_grad = (float *)(arena + 6656);
+  t.cross_entropy_total_grad = (float *)(arena + 5888);
   t.cross_entropy_picked_grad = (float *)(arena + 6144);
-  t.cross_entropy_z_grad_2 = (float *)(arena + 2304);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 5120);
-  t.mean_over_sum_grad = (float *)(arena + 2304);
-  t.sorted_y_grad_2 = (float *)(arena + 4352);
-  t.sorted_y_grad_3 = (float *)(arena + 2304);
-  t.heat_grad_3 = (float *)(arena + 5376);
-  t.sorted_y_grad_4 = (float *)(arena + 2304);
-  t.tanh_grad = (float *)(arena + 2816);
-  t.dense1_y_2_grad = (float *)(arena + 3072);
-  t.sorted_y_whole = (float *)(arena + 2560);
-  t.stop_whole = (float *)(arena + 2304);
-  t.cross_entropy_sum_whole = (float *)(arena + 4096);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 5632);
-  t.mean_sum_whole = (float *)(arena + 5888);
-  t.mean_sum_3_whole = (float *)(arena + 6144);
-  t.dense3_b_grad_whole = (float *)(arena + 5888);
-  t.dense3_w_grad_whole = (float *)(arena + 4864);
-  t.table_grad_whole = (float *)(arena + 4096);
-  t.dense2_b_grad_whole = (float *)(arena + 5632);
-  t.dense2_w_grad_whole = (float *)(arena + 2560);
-  t.sorted_y_grad_3_part = (float *)(arena + 2560);
-  t.sorted_y_grad_3_part_moved = (float *)(arena + 2816);
-  t.heat_grad_3_whole = (float *)(arena + 5376);
-  t.weight_grad_whole = (float *)(arena + 4352);
-  t.dense1_b_grad_whole = (float *)(arena + 3584);
-  t.dense1_w_grad_whole = (float *)(arena + 2304);
-  t.eval_x = (float *)(arena + 3584);
-  t.eval_label = (int *)(arena + 3840);
-  t.eval_tanh = (float *)(arena + 2304);
-  t.eval_sorted_y = (float *)(arena + 3072);
-  t.eval_sorted_place = (int *)(arena + 3328);
-  t.eval_distances = (float *)(arena + 2560);
-  t.eval_stop = (float *)(arena + 2816);
+  t.cross_entropy_z_grad_2 = (float *)(arena + 6656);
+  t.cross_entropy_z_grad_3 = (float *)(arena + 5888);
+  t.mean_over_sum_grad = (float *)(arena + 4608);
+  t.sorted_y_grad_2 = (float *)(arena + 5632);
+  t.sorted_y_grad_3 = (float *)(arena + 6144);
+  t.heat_grad_3 = (float *)(arena + 4608);
+  t.sorted_y_grad_4 = (float *)(arena + 4864);
+  t.tanh_grad = (float *)(arena + 5376);
+  t.dense1_y_2_grad = (float *)(arena + 3584);
+  t.sorted_y_whole = (float *)(arena + 4864);
+  t.stop_whole = (float *)(arena + 3328);
+  t.cross_entropy_sum_whole = (float *)(arena + 5888);
+  t.cross_entropy_sum_2_whole = (float *)(arena + 5892);
+  t.mean_sum_whole = (float *)(arena + 5896);
+  t.mean_sum_3_whole = (float *)(arena + 5900);
+  t.dense3_b_grad_whole = (float *)(arena + 4192);
+  t.dense3_w_grad_whole = (float *)(arena + 4208);
+  t.table_grad_whole = (float *)(arena + 4272);
+  t.dense2_b_grad_whole = (float *)(arena + 4256);
+  t.dense2_w_grad_whole = (float *)(arena + 4096);
+  t.sorted_y_grad_3_part = (float *)(arena + 4864);
+  t.sorted_y_grad_3_part_moved = (float *)(arena + 5376);
+  t.heat_grad_3_whole = (float *)(arena + 4608);
+  t.weight_grad_whole = (float *)(arena + 4344);
+  t.dense1_b_grad_whole = (float *)(arena + 4368);
+  t.dense1_w_grad_whole = (float *)(arena + 4392);
+  t.eval_x = (float *)(arena + 3072);
+  t.eval_label = (int *)(arena + 2304);
+  t.eval_tanh = (float *)(arena + 2560);
+  t.eval_sorted_y = (float *)(arena + 2816);
+  t.eval_sorted_place = (int *)(arena + 3584);
+  t.eval_distances = (float *)(arena + 3328);
+  t.eval_stop = (float *)(arena + 3840);
   t.eval_stop_2 = (float *)(arena + 4096);
-  t.eval_distances_2 = (float *)(arena + 2816);
-  t.eval_embedding = (float *)(arena + 2304);
-  t.eval_mean_over = (float *)(arena + 3328);
-  t.eval_dense3_y_2 = (float *)(arena + 2304);
-  t.eval_add = (float *)(arena + 3328);
-  t.eval_cross_entropy_each = (float *)(arena + 2304);
-  t.eval_cross_entropy_sum = (float *)(arena + 3072);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 2304);
+  t.eval_distances_2 = (float *)(arena + 3840);
+  t.eval_embedding = (float *)(arena + 3072);
+  t.eval_mean_over = (float *)(arena + 3584);
+  t.eval_dense3_y_2 = (float *)(arena + 3072);
+  t.eval_add = (float *)(arena + 3584);
+  t.eval_cross_entropy_each = (float *)(arena + 3072);
+  t.eval_cross_entropy_sum = (float *)(arena + 2816);
+  t.eval_cross_entropy_sum_2 = (float *)(arena + 2820);
   t.eval_cross_entropy = (float *)(arena + 2560);
-  t.eval_mean_sum = (float *)(arena + 3328);
-  t.eval_mean_sum_2 = (float *)(arena + 3584);
-  t.eval_mean_sum_3 = (float *)(arena + 2560);
-  t.eval_mean_sum_4 = (float *)(arena + 3840);
-  t.eval_mean_3 = (float *)(arena + 4352);
-  t.eval_mul = (float *)(arena + 2816);
-  t.eval_add_2 = (float *)(arena + 3840);
-  t.eval_loss = (float *)(arena + 2816);
-  t.eval_sorted_y_whole = (float *)(arena + 2304);
-  t.eval_stop_whole = (float *)(arena + 2304);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 3072);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 2304);
-  t.eval_mean_sum_whole = (float *)(arena + 3328);
-  t.eval_mean_sum_2_whole = (float *)(arena + 3584);
-  t.eval_mean_sum_3_whole = (float *)(arena + 2560);
-  t.eval_mean_sum_4_whole = (float *)(arena + 3840);
+  t.eval_mean_sum = (float *)(arena + 2824);
+  t.eval_mean_sum_2 = (float *)(arena + 2828);
+  t.eval_mean_sum_3 = (float *)(arena + 2832);
+  t.eval_mean_sum_4 = (float *)(arena + 2836);
+  t.eval_mean_3 = (float *)(arena + 2560);
+  t.eval_mul = (float *)(arena + 3072);
+  t.eval_add_2 = (float *)(arena + 2304);
+  t.eval_loss = (float *)(arena + 3072);
+  t.eval_sorted_y_whole = (float *)(arena + 2560);
+  t.eval_stop_whole = (float *)(arena + 4352);
+  t.eval_cross_entropy_sum_whole = (float *)(arena + 2816);
+  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 2820);
+  t.eval_mean_sum_whole = (float *)(arena + 2824);
+  t.eval_mean_sum_2_whole = (float *)(arena + 2828);
+  t.eval_mean_sum_3_whole = (float *)(arena + 2832);
+  t.eval_mean_sum_4_whole = (float *)(arena + 2836);
 }
 
 // What --save writes and --load reads.
@@ -1475,7 +1315,7 @@ static void list_stored(void) {
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   over_data = parcc_axis(1, DATA);
-  parcc_events(event, 10);
+  parcc_events(event, 3);
   place_tensors();
   batch = parcc_block(7, 3, parcc.rank / 1 % DATA);
   n = parcc_block(7, 1, 0);

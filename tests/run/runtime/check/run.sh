@@ -115,7 +115,7 @@ overlapping() {
 }
 overlapping mlp 1 dense2_w_grad dense1_w_grad 'in dense2 sgd (.*: reads t.dense2_w_grad' 'not defined since LIFETIME_END in dense1 sgd'
 overlapping lenet 1 maxpool2d_pack_3 relu 'reads t.relu' 'not defined since LIFETIME_END in conv2 conv2d'
-overlapping mlp 2 dense2_w_grad dense1_w_grad 'in dense2 all_reduce (.*) on stream comm' 'no event orders the two'
+overlapping mlp 2 dense1_y_2_grad dense2_w_grad 'in dense2 sgd (.*: reads t.dense2_w_grad' 'not defined since ncclAllReduce'
 
 # A program that was not built for it says so.
 "$PARCC_CC" --target=host -O1 -DRANKS=1 "$here/check.cu" -o "$tmp/plain_build"

@@ -1,0 +1,242 @@
+// bucket: reductions over the same ranks become one.
+//
+// Requires: a lowered program. Guarantees: all-reduces of one kind (same ranks, operation and type) that may wait for each
+// other are one; what they reduce lies side by side in one buffer. It is issued where the last of them was, so before any of
+// them is used.
+//
+//   kernel makes w.grad;  all_reduce w.grad;  kernel makes b.grad;  all_reduce b.grad
+// becomes
+//   kernel makes w.grad;  kernel makes b.grad;  all_reduce w.grad, b.grad
+//
+// A gradient is wanted only after the backward pass: it waits until the bucket is full or nothing more comes. Anything that is
+// used before waits only where it is so small that the number of messages counts and not their length.
+#include "passes.h"
+
+// Of a bucket, in bytes. Large enough that starting a message takes no time beside sending it, small enough that the first
+// buckets of a large model are on their way while most of the backward pass is still to come.
+enum { LARGEST_BUCKET = 25 << 20 };
+enum { SHORT = 4096 }; // bytes: a message that takes as long as an empty one
+enum { ALIGNED = 256 };
+
+typedef struct Bucket {
+  int id; // from 1
+  uint32_t axes;
+  Reduce reduce;
+  bool soon; // used in the same procedure
+  int64_t bytes;
+  VEC(int) places; // of its reductions, in the list of steps
+} Bucket;
+
+typedef struct Bucketer {
+  Program *program;
+  VEC(Bucket) open;
+  int n_buckets;
+  int *
+      bucket_of; // by buffer, as there were when the procedure began: the id of the bucket that its reduction is in, or 0
+  int n_buffers;
+  VEC(Step *) out; // a reduction that has gone into a bucket is NULL
+} Bucketer;
+
+static Buffer *buffer_of(const Program *p, int tensor) { return &p->buffers.at[p->tensors.at[tensor].buffer]; }
+
+// ---- members -----------------------------------------------------------------------------------------------------
+
+// Along the last axis of the mesh the batch is cut, which may be shorter than planned.
+static bool is_of_batch(const Program *p, int block) { return p->blocks.at[block].axes >> (p->mesh.n_axes - 1) & 1; }
+
+// Of a bucket all ranks hold the same, in every batch.
+static bool same_everywhere(const Program *p, Extent e) {
+  if (e.block < 0) return true;
+  bool of_batch = is_of_batch(p, e.block);
+  for (int i = 0; i < e.n_more; i++) of_batch |= is_of_batch(p, e.more[i]);
+  for (int rank = 1; rank < mesh_ranks(&p->mesh) && !of_batch; rank++)
+    if (extent_of_rank(p, e, rank) != extent_of_rank(p, e, 0)) return false;
+  return !of_batch;
+}
+
+static bool may_wait(const Program *p, const Step *step) {
+  if (step->kind != STEP_COLLECTIVE || step->collective.kind != RESHARD_all_reduce) return false;
+  for (int a = 0; a < p->mesh.n_axes; a++)
+    if (step->pin[a] >= 0) return false;
+  const ProgTensor *t = &p->tensors.at[step->collective.tensor];
+  const Buffer *b = &p->buffers.at[t->buffer];
+  return t->type == TYPE_REAL && !b->persistent && b->bytes == t->bytes && b->bytes <= LARGEST_BUCKET &&
+         same_everywhere(p, step->collective.count);
+}
+
+typedef struct Uses {
+  const Program *program;
+  int *last; // by buffer: the last step of the procedure that uses it
+  int step;  // at hand
+} Uses;
+
+static void note_use(void *ctx, int tensor, bool written) {
+  const Uses *uses = ctx;
+  (void)written;
+  uses->last[uses->program->tensors.at[tensor].buffer] = uses->step;
+}
+
+// ---- one reduction out of several --------------------------------------------------------------------------------
+
+// What is more aligned comes first, so that every member begins at a multiple of as much as its size is a multiple of.
+static int64_t alignment(const Program *p, int tensor) {
+  int64_t a = 1;
+  while (a < ALIGNED && buffer_of(p, tensor)->bytes % (2 * a) == 0) a *= 2;
+  return a;
+}
+
+static void order_members(const Program *p, int *members, int n) {
+  for (int i = 1; i < n; i++)
+    for (int k = i; k > 0 && alignment(p, members[k - 1]) < alignment(p, members[k]); k--) {
+      const int swap = members[k];
+      members[k] = members[k - 1];
+      members[k - 1] = swap;
+    }
+}
+
+static void lay_side_by_side(Program *p, const Collective *c, int64_t bytes) {
+  const int buffer = p->buffers.len;
+  int64_t offset = 0;
+  vec_push(p->arena, &p->buffers, (Buffer){.bytes = bytes, .first = -1, .last = -1});
+  for (int i = 0; i < c->members.len; i++) {
+    const int old = p->tensors.at[c->members.at[i]].buffer;
+    for (int t = 0; t < p->tensors.len; t++)
+      if (p->tensors.at[t].buffer == old) {
+        p->tensors.at[t].buffer = buffer;
+        p->tensors.at[t].offset = offset;
+      }
+    offset += p->buffers.at[old].bytes;
+    p->buffers.at[old].bytes = 0;
+  }
+}
+
+static const char *member_name(const Program *p, const Step *step, bool gradient) {
+  const char *name = p->tensors.at[step->collective.tensor].name, *of = strstr(name, ".grad");
+  if (!gradient) return name;
+  if (step->layer[0] != '\0') return step->layer;
+  return of == NULL ? name : arena_strndup(p->arena, name, (size_t)(of - name));
+}
+
+// "gradients of dense3, dense2, dense1": of as many layers as one can read.
+static const char *purpose(const Bucketer *k, const Bucket *bucket) {
+  enum { READABLE = 8 };
+  const Program *p = k->program;
+  VEC(const char *) names = {0};
+  bool gradients = true;
+  for (int i = 0; i < bucket->places.len; i++)
+    gradients &= p->tensors.at[k->out.at[bucket->places.at[i]]->collective.tensor].role == ROLE_GRADIENT;
+  for (int i = 0; i < bucket->places.len; i++) {
+    const Step *step = k->out.at[bucket->places.at[i]];
+    const char *name = member_name(p, step, gradients);
+    if (names.len == 0 || !str_eq(names.at[names.len - 1], name)) vec_push(p->arena, &names, name);
+  }
+  Text text = {.arena = p->arena};
+  text_printf(&text, gradients ? "gradients of " : "");
+  if (names.len > READABLE) {
+    text_printf(&text, "%s to %s, %d %s", names.at[0], names.at[names.len - 1], names.len,
+                gradients ? "layers" : "tensors");
+    return text_str(&text);
+  }
+  for (int i = 0; i < names.len; i++) text_printf(&text, "%s%s", i > 0 ? ", " : "", names.at[i]);
+  return text_str(&text);
+}
+
+static void close_bucket(Bucketer *k, int number) {
+  Program *p = k->program;
+  Bucket bucket = k->open.at[number];
+  k->open.at[number] = k->open.at[--k->open.len];
+  if (bucket.places.len == 1) return;
+  const int last = bucket.places.at[bucket.places.len - 1];
+  Step *step = NEW(p->arena, Step);
+  *step = *k->out.at[last];
+  step->layer = "";
+  Collective *c = &step->collective;
+  c->purpose = purpose(k, &bucket);
+  c->bytes = 0;
+  for (int i = 0; i < bucket.places.len; i++) {
+    Step **member = &k->out.at[bucket.places.at[i]];
+    vec_push(p->arena, &c->members, (*member)->collective.tensor);
+    c->bytes += (*member)->collective.bytes;
+    *member = NULL;
+  }
+  order_members(p, c->members.at, c->members.len);
+  lay_side_by_side(p, c, bucket.bytes);
+  c->tensor = c->dst = c->members.at[0];
+  c->count = extent_fixed(bucket.bytes / (p->model->f64 ? 8 : 4));
+  k->out.at[last] = step;
+}
+
+// ---- the walk ----------------------------------------------------------------------------------------------------
+
+typedef struct Closing {
+  Bucketer *bucketer;
+  int id; // of a bucket that the step uses something of, 0: none
+} Closing;
+
+static void note_member(void *ctx, int tensor, bool written) {
+  Closing *c = ctx;
+  const int buffer = c->bucketer->program->tensors.at[tensor].buffer;
+  (void)written;
+  for (int b = 0; b < c->bucketer->open.len && buffer < c->bucketer->n_buffers; b++)
+    if (c->bucketer->open.at[b].id == c->bucketer->bucket_of[buffer]) c->id = c->bucketer->open.at[b].id;
+}
+
+static void close_used(Bucketer *k, const Step *step) {
+  Closing c;
+  do {
+    c = (Closing){k, 0};
+    step_visit_tensors(step, note_member, &c);
+    for (int b = k->open.len - 1; b >= 0; b--)
+      if (k->open.at[b].id == c.id) close_bucket(k, b);
+  } while (c.id != 0);
+}
+
+static void join_bucket(Bucketer *k, const Step *step, bool soon) {
+  const Collective *c = &step->collective;
+  const int buffer = k->program->tensors.at[c->tensor].buffer;
+  const int64_t bytes = k->program->buffers.at[buffer].bytes;
+  int i = 0;
+  while (i < k->open.len &&
+         (k->open.at[i].axes != c->axes || k->open.at[i].reduce != c->reduce || k->open.at[i].soon != soon))
+    i++;
+  if (i < k->open.len && k->open.at[i].bytes + bytes > LARGEST_BUCKET) {
+    close_bucket(k, i);
+    i = k->open.len;
+  }
+  if (i == k->open.len)
+    vec_push(k->program->arena, &k->open,
+             (Bucket){.id = ++k->n_buckets, .axes = c->axes, .reduce = c->reduce, .soon = soon});
+  k->open.at[i].bytes += bytes;
+  k->bucket_of[buffer] = k->open.at[i].id;
+  vec_push(k->program->arena, &k->open.at[i].places, k->out.len);
+}
+
+static void bucket_procedure(Bucketer *k, Procedure *procedure) {
+  Program *p = k->program;
+  Uses uses = {.program = p, .last = NEW_ARRAY(p->arena, int, p->buffers.len)};
+  for (; uses.step < procedure->steps.len; uses.step++)
+    step_visit_tensors(procedure->steps.at[uses.step], note_use, &uses);
+  k->n_buffers = p->buffers.len;
+  k->bucket_of = NEW_ARRAY(p->arena, int, k->n_buffers);
+  k->out.at = NULL;
+  k->out.len = k->out.cap = 0;
+  for (int i = 0; i < procedure->steps.len; i++) {
+    Step *step = procedure->steps.at[i];
+    close_used(k, step);
+    if (may_wait(p, step)) {
+      const int buffer = p->tensors.at[step->collective.tensor].buffer;
+      const bool soon = uses.last[buffer] > i;
+      if (!soon || p->buffers.at[buffer].bytes <= SHORT) join_bucket(k, step, soon);
+    }
+    vec_push(p->arena, &k->out, step);
+  }
+  while (k->open.len > 0) close_bucket(k, k->open.len - 1);
+  procedure->steps.len = 0;
+  for (int i = 0; i < k->out.len; i++)
+    if (k->out.at[i] != NULL) procedure->steps.at[procedure->steps.len++] = k->out.at[i];
+}
+
+void pass_bucket(Compilation *c) {
+  Bucketer bucketer = {.program = c->program};
+  for (int k = 0; k < PROCEDURES; k++) bucket_procedure(&bucketer, &c->program->procedure[k]);
+}
