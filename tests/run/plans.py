@@ -2,9 +2,10 @@
 """Programs of plans drawn at random against the serial program, in f64: plans.py [OPTIONS] MODEL...
 
 A plan divides, replicates or pins every operator, input and stored tensor by itself. Losses, gradient norms and what is saved
-after 3 steps agree to 1e-11 with the program of one rank (norms and saved values to ten times that). A MODEL is one of SAMPLES
-below, or a file of plans/ without its suffix; `all` stands for each of them. Every number of ranks takes its turns through
-MESHES, and about a tenth of the programs is built for the checking mode of the host layer and run in it.
+after 3 steps agree to 1e-11 with the program of one rank (norms and saved values to ten times that), and every program
+allocates what was planned, to the byte. A MODEL is one of SAMPLES below, or a file of plans/ without its suffix; `all` stands
+for each of them. Every number of ranks takes its turns through MESHES, and about a tenth of the programs is built for the
+checking mode of the host layer and run in it.
 
 A failure prints the one command that repeats it, and the smallest plan that is found to fail in the same way: lines of the plan
 are taken away for as long as it does (an operator without a line follows its operands).
@@ -15,6 +16,7 @@ are taken away for as long as it does (an operator without a line follows its op
 import argparse
 import concurrent.futures
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -100,7 +102,8 @@ class Model:
         self.serial = self.train("serial", 1, [], False, 0)
 
     def command(self, kind, words, **more):
-        """Runs a command in the folder. Open MPI starts badly beside others that end, so each has a session folder of its own."""
+        """Runs a command in the folder and returns what it prints. Open MPI starts badly beside others that end, so each has a
+        session folder of its own."""
         session = tempfile.mkdtemp(dir=self.folder)
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OPENBLAS_NUM_THREADS="1",
                            OMPI_MCA_orte_tmpdir_base=session, **more)
@@ -113,6 +116,7 @@ class Model:
             shutil.rmtree(session, ignore_errors=True)
         if done.returncode != 0:
             raise Failure(f"{kind}, exit code {done.returncode}", done.stdout[:2000])
+        return done.stdout
 
     def train(self, out, ranks, plan, check, seed):
         """Compiles, builds and runs a program. Its log and what it saved."""
@@ -120,9 +124,18 @@ class Model:
         self.command("parcc", [tool("PARCC", "parcc"), self.path, "-q", "--dtype=f64", *self.defines, *plan, "-o", f"{out}.cu"])
         self.command("parcc-cc", [tool("PARCC_CC", "parcc-cc"), "--target=host", *compiler(), "-O0", *check, f"{out}.cu", "-o", out])
         launcher = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
-        self.command("run", [*launcher, f"./{out}", "--data=synthetic", f"--steps={STEPS}", "--quiet", f"--log={out}.log",
-                             f"--save={out}.st"], PARCC_HOST_CHECK=str(len(check)), PARCC_HOST_SEED=str(seed))
+        said = self.command("run", [*launcher, f"./{out}", "--data=synthetic", f"--steps={STEPS}", "--quiet", f"--log={out}.log",
+                                    f"--save={out}.st"], PARCC_HOST_CHECK=str(len(check)), PARCC_HOST_SEED=str(seed))
+        self.check_memory(f"{self.folder}/{out}.cu", said)
         return (compare_runs.read_log(f"{self.folder}/{out}.log", STEPS), compare_runs.read_tensors(f"{self.folder}/{out}.st"))
+
+    @staticmethod
+    def check_memory(program, said):
+        with open(program) as file:
+            planned = re.search(r"^// +memory +(\d+) bytes", file.read(), re.MULTILINE)
+        allocated = re.search(r", (\d+) bytes of device memory$", said, re.MULTILINE)
+        if not planned or not allocated or planned.group(1) != allocated.group(1):
+            raise Failure("memory", f"planned: {planned and planned.group(1)} bytes, allocated: {allocated and allocated.group(1)}")
 
     def compare(self, case, out, plan):
         """What is wrong with the program of a plan, None if nothing."""
