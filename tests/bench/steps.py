@@ -29,21 +29,26 @@ CASES = {
 }
 
 
-def build(sample, settings, folder):
+def launcher(ranks):
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    return ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
+
+
+def build(sample, settings, folder, ranks=1):
     program = f"{folder}/{sample}"
     defines = [f"-D{key}={value}" for key, value in settings.items()]
     parcc = os.environ.get("PARCC", ROOT + "/build/bin/parcc")
     parcc_cc = os.environ.get("PARCC_CC", ROOT + "/build/bin/parcc-cc")
-    subprocess.run([parcc, f"{ROOT}/samples/{sample}.dnn", "-o", program + ".cu", *defines], check=True)
+    subprocess.run([parcc, f"{ROOT}/samples/{sample}.dnn", "-o", program + ".cu", *defines, f"--ranks={ranks}"], check=True)
     subprocess.run([parcc_cc, "--target=host", program + ".cu", "-o", program], check=True)
     start = program + ".safetensors"
-    subprocess.run([program, "--data", "synthetic", "--steps", "0", "--quiet", "--save", start], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*launcher(ranks), program, "--data", "synthetic", "--steps", "0", "--quiet", "--save", start], check=True, stdout=subprocess.DEVNULL)
     return program, start
 
 
-def time_program(program, steps):
+def time_program(program, steps, ranks=1):
     log = program + ".log"
-    run = [program, "--data", "synthetic", "--steps", str(steps + 1), "--quiet", "--log", log]
+    run = [*launcher(ranks), program, "--data", "synthetic", "--steps", str(steps + 1), "--quiet", "--log", log]
     subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
     with open(log) as file:
         times = [json.loads(line)["ms"] for line in file]
@@ -110,4 +115,5 @@ def main():
         sys.exit(1)
 
 
-main()
+if __name__ == "__main__":
+    main()
