@@ -396,8 +396,12 @@ static void print_blocks(const Codegen *g, const char *pad, const char *count, T
     if (count != NULL && !of_batch) continue;
     const char *units = count != NULL && of_batch ? count : arena_printf(g->arena, "%lld", (long long)block->cut.units);
     const char *name = name_identifier(g->arena, block->name);
-    text_printf(out, "%s%s = parcc_block(%s, %d, %s);\n", pad, name, units, mesh_parts(&p->mesh, block->axes),
-                coordinate_text(p, block->axes));
+    uint32_t first = 0; // of the axes, the slowest; blocks over it are divided over the others
+    for (int a = 0; a < mesh_axes(p) && first == 0; a++) first = block->axes & 1u << a;
+    text_printf(out, "%s%s = parcc_block(%s, %d, %s);\n", pad, name, units, mesh_parts(&p->mesh, first), coordinate_text(p, first));
+    for (int a = 0; a < mesh_axes(p); a++)
+      if ((block->axes & ~first) >> a & 1)
+        text_printf(out, "%s%s = parcc_block_in(%s, %d, %s);\n", pad, name, name, p->mesh.axis[a].size, coordinate_text(p, 1u << a));
     if (cut_is_plain(&block->cut, block->extent)) continue;
     text_printf(out, "%s%s = parcc_window(%s, %lld, %lld, %lld, %lld, %lld);\n", pad, name, name, (long long)block->cut.scale,
                 (long long)block->cut.before, (long long)block->cut.after, (long long)block->cut.div, (long long)block->extent);

@@ -99,7 +99,12 @@ static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a +
 
 Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64_t extent) {
   if (cut->units == 0) return (Block){0, extent};
-  const Block block = block_of(cut->units, 1, mesh_parts(mesh, axes), mesh_coordinate(mesh, rank, axes));
+  Block block = {0, cut->units};
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (!(axes >> a & 1)) continue;
+    const Block part = block_of(block.len, 1, mesh->axis[a].size, mesh_coordinate(mesh, rank, 1u << a));
+    block = (Block){block.lo + part.lo, part.len};
+  }
   if (block.len == 0) return (Block){0, 0};
   const int64_t first = max_i64(0, floor_div(cut->scale * block.lo - cut->before, cut->div));
   const int64_t last = min_i64(extent - 1, floor_div(cut->scale * (block.lo + block.len - 1) + cut->after, cut->div));

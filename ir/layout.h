@@ -15,6 +15,7 @@ typedef struct MeshAxis {
 typedef struct Mesh {
   int n_axes;
   MeshAxis axis[MESH_MAX_AXES];
+  bool partial_batches; // of an evaluation: what is cut along the last axis, the batch, may end before its extent does
 } Mesh;
 
 // Adds an axis that a user asks for; leaves room for that of the batch. NULL, or what is wrong with it.
@@ -44,8 +45,8 @@ typedef struct AxisLayout {
   int pin;
 } AxisLayout;
 
-// How a dimension is cut over the axes that shard it: its `units` are dealt out in blocks (block_of), and a rank whose
-// block is [lo, lo + len) holds of the dimension
+// How a dimension is cut over the axes that shard it: its `units` are dealt out in blocks (block_of) over the slowest of them,
+// each block over the next, and so on: sizes differ by at most one. A rank whose block is [lo, lo + len) holds of the dimension
 //     from floor((scale * lo - before) / div) to floor((scale * (lo + len - 1) + after) / div), cut to its extent.
 // A plain shard in units of u has scale u, before 0, after u - 1, div 1. What a window needs reaches further: a halo.
 // units 0: the dimension is whole.

@@ -4,6 +4,7 @@
 typedef struct ProgramVerifier {
   const Program *program;
   const char *pass;
+  ProcedureKind procedure;
   const Step *step;
 } ProgramVerifier;
 
@@ -38,10 +39,12 @@ static void check_kernel(const ProgramVerifier *v, const Kernel *k) {
 }
 
 static void check_collective(const ProgramVerifier *v, const Collective *c) {
+  Mesh mesh = v->program->mesh;
+  mesh.partial_batches = v->procedure == PROC_EVALUATE;
   Shape shape = {.rank = c->rank};
   memcpy(shape.extent, c->extent, sizeof *c->extent * (size_t)c->rank);
   Reshard step;
-  rule(v, reshard_find(&v->program->mesh, &shape, &c->from, &c->to, &step) && step.kind == c->kind && step.axes == c->axes,
+  rule(v, reshard_find(&mesh, &shape, &c->from, &c->to, &step) && step.kind == c->kind && step.axes == c->axes,
        "a change of layout is a row of the table");
   rule(v, c->kind != RESHARD_drop, "what costs nothing is no step");
   rule(v, c->root >= 0 && c->root < mesh_parts(&v->program->mesh, c->axes), "a root is among the ranks of its collective");
@@ -89,8 +92,10 @@ static void check_order(const Program *p, const char *pass) {
 
 void program_verify(const Program *program, const char *pass) {
   ProgramVerifier v = {.program = program, .pass = pass};
-  for (int k = 0; k < PROCEDURES; k++)
+  for (int k = 0; k < PROCEDURES; k++) {
+    v.procedure = k;
     check_steps(&v, program->procedure[k].steps.at, program->procedure[k].steps.len);
+  }
   check_places(program, pass);
   check_order(program, pass);
 }

@@ -50,7 +50,7 @@ static bool cut_over_ranks(const Mesh *mesh, const Layout *layout, int dim) {
 
 static bool single_axis_differs(const Mesh *mesh, const Layout *from, const Layout *to, int a) {
   const AxisLayout *x = &from->axis[a], *y = &to->axis[a];
-  if (a != mesh->n_axes - 1) return false;
+  if (a != mesh->n_axes - 1 || !mesh->partial_batches) return false;
   if (x->kind == LAYOUT_SHARD && !is_shard_of(y, x->dim) && (cut_over_ranks(mesh, from, x->dim) || cut_over_ranks(mesh, to, x->dim)))
     return true;
   return y->kind == LAYOUT_SHARD && !is_shard_of(x, y->dim) &&
@@ -83,8 +83,19 @@ static Block part(const Mesh *mesh, const Shape *shape, const Layout *layout, in
 }
 
 static bool cut_along_batch(const Mesh *mesh, const Layout *layout, int dim) {
-  const int last = mesh->n_axes - 1;
-  return mesh->axis[last].size == 1 && is_shard_of(&layout->axis[last], dim);
+  return mesh->partial_batches && is_shard_of(&layout->axis[mesh->n_axes - 1], dim);
+}
+
+// The inner blocks are those of the outer ones divided further, over faster axes.
+static bool divides_further(const Mesh *mesh, const Layout *inner, const Layout *outer, int dim) {
+  bool further = false;
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const bool in = is_shard_of(&inner->axis[a], dim), out = is_shard_of(&outer->axis[a], dim);
+    if (mesh->axis[a].size == 1) continue;
+    if (out && (!in || further)) return false;
+    further |= in && !out;
+  }
+  return memcmp(&inner->cut[dim], &outer->cut[dim], sizeof(Cut)) == 0;
 }
 
 // Every rank holds by `outer` what it holds by `inner`, whatever the length of the batch.
@@ -92,7 +103,7 @@ static bool within(const Mesh *mesh, const Shape *shape, const Layout *inner, co
   for (int i = 0; i < shape->rank; i++) {
     const uint32_t x = layout_axes_of(inner, mesh->n_axes, i), y = layout_axes_of(outer, mesh->n_axes, i);
     if (x == y && (x == 0 || memcmp(&inner->cut[i], &outer->cut[i], sizeof(Cut)) == 0)) continue;
-    if (cut_along_batch(mesh, inner, i) && cut_over_ranks(mesh, outer, i)) return false;
+    if (cut_along_batch(mesh, inner, i) && cut_over_ranks(mesh, outer, i) && !divides_further(mesh, inner, outer, i)) return false;
     for (int rank = 0; rank < mesh_ranks(mesh); rank++) {
       const Block a = part(mesh, shape, inner, rank, i), b = part(mesh, shape, outer, rank, i);
       if (a.len > 0 && (a.lo < b.lo || a.lo + a.len > b.lo + b.len)) return false;

@@ -31,8 +31,8 @@ ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim);
 // The table's formula. n, p and x: see reshard.def.
 double reshard_bytes(ReshardKind kind, double n, int p, double x);
 
-// The axes along which two layouts differ. An axis of size 1 changes nothing, but for the last, along which the batch lies:
-// what is cut along it has the true length of the batch, and where other axes cut the same dimension they cut that.
+// The axes along which two layouts differ. An axis of size 1 changes nothing, but for the batch where it may not be full: what is
+// cut along it has its true length, and where other axes cut the same dimension they cut that.
 uint32_t reshard_axes(const Mesh *mesh, const Layout *from, const Layout *to);
 // Finds the one step between two layouts; false: there is none. They may not differ, or it takes several; but nothing leads away
 // from an axis along which windows are held.

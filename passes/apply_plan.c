@@ -126,8 +126,10 @@ static void finish(Applier *ap, int *tensor, const Layout *layout) {
   *tensor = wanted(ap, *tensor, &want, &near);
 }
 
-void pass_apply_plan(Graph *graph, const Mesh *mesh) {
-  Applier ap = {.graph = graph, .mesh = mesh, .demands = demands_of_graph(graph, mesh), .scratch = arena_new()};
+void pass_apply_plan(Graph *graph, const Mesh *of_model) {
+  Mesh mesh = *of_model;
+  mesh.partial_batches = str_eq(graph->name, "eval");
+  Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(graph, &mesh), .scratch = arena_new()};
   const Op *old = graph->ops.at;
   const int n = graph->ops.len;
   const Layout everywhere = layout_replicated();

@@ -2,11 +2,18 @@
 #include "lowering.h"
 #include "route.h"
 
+static Mesh mesh_of_graph(const Lowering *l) {
+  Mesh mesh = l->program->mesh;
+  mesh.partial_batches = str_eq(l->graph->name, "eval");
+  return mesh;
+}
+
 bool lowering_reshard_in_place(Lowering *l, const Op *op) {
   const Tensor *in = graph_tensor(l->graph, op->in), *out = graph_tensor(l->graph, op->out);
+  const Mesh mesh = mesh_of_graph(l);
   const Shape shape = shape_of(in);
   Reshard step;
-  if (!reshard_find(&l->program->mesh, &shape, &in->layout, &out->layout, &step)) return false;
+  if (!reshard_find(&mesh, &shape, &in->layout, &out->layout, &step)) return false;
   switch (step.kind) {
   case RESHARD_all_reduce:
   case RESHARD_reduce:
@@ -60,7 +67,7 @@ static Extent count_of(const ProgTensor *t) {
 }
 
 bool lowering_reshard(Lowering *l, const Op *op, Collective *c) {
-  const Mesh *mesh = &l->program->mesh;
+  const Mesh own = mesh_of_graph(l), *mesh = &own;
   const Tensor *in = graph_tensor(l->graph, op->in), *out = graph_tensor(l->graph, op->out);
   const Shape shape = shape_of(in);
   Reshard step;

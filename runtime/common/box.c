@@ -18,19 +18,17 @@ Interval parcc_window(Interval block, long scale, long before, long after, long 
 }
 
 static Interval part_of_rank(const ParccDivision *d, const ParccCut *cut, int rank, long samples) {
-  const Interval whole = {0, cut->extent};
-  long parts = 1, index = 0, units = cut->units, extent = cut->extent;
-  if (cut->axes == 0) return whole;
-  for (int a = 0; a < d->n_axes; a++) {
-    if (!(cut->axes >> a & 1)) continue;
-    index = index * d->axis[a].size + rank / d->axis[a].stride % d->axis[a].size;
-    parts *= d->axis[a].size;
-  }
+  Interval block = {0, cut->extent};
+  long extent = cut->extent;
+  if (cut->axes == 0) return block;
+  block.len = cut->units;
   if (cut->axes >> (d->n_axes - 1) & 1) { // along the batch; a window may lie over something of another extent
-    if (cut->scale * units == extent) extent = cut->scale * samples;
-    units = samples;
+    if (cut->scale * cut->units == extent) extent = cut->scale * samples;
+    block.len = samples;
   }
-  return parcc_window(parcc_block(units, parts, index), cut->scale, cut->before, cut->after, cut->div, extent);
+  for (int a = 0; a < d->n_axes; a++)
+    if (cut->axes >> a & 1) block = parcc_block_in(block, d->axis[a].size, rank / d->axis[a].stride % d->axis[a].size);
+  return parcc_window(block, cut->scale, cut->before, cut->after, cut->div, extent);
 }
 
 Box box_of_rank(const ParccDivision *d, int rank, long samples) {

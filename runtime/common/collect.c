@@ -5,28 +5,25 @@
 typedef struct {
   const ParccDivision *whole, *parts; // how the tensor is divided before or behind, and by the axes at hand
   unsigned axes;
+  int members; // ranks along them
   long samples;
   size_t element;
   ncclDataType_t type;
 } Collect;
 
-typedef struct {
+typedef struct { // of the ranks along the axes, at its place among them
+  int place;
   Box box;
-  long elements, offset; // offset: where its values are in the whole, or in the stage
+  long elements, offset; // offset: where its values are where those of all are put one after the other
 } Member;
 
 static Collect collect_of(const ParccDivision *whole, const ParccDivision *parts, unsigned axes, ParccType type, long samples) {
   static const size_t size[] = {sizeof(float), sizeof(double), sizeof(int)};
   static const ncclDataType_t nccl[] = {ncclFloat, ncclDouble, ncclInt};
-  const Collect c = {whole, parts, axes, samples, size[type], nccl[type]};
+  Collect c = {whole, parts, axes, 1, samples, size[type], nccl[type]};
+  for (int a = 0; a < whole->n_axes; a++)
+    if (axes >> a & 1) c.members *= whole->axis[a].size;
   return c;
-}
-
-static int members(const Collect *c) {
-  int n = 1;
-  for (int a = 0; a < c->whole->n_axes; a++)
-    if (c->axes >> a & 1) n *= c->whole->axis[a].size;
-  return n;
 }
 
 // The place of this rank along the axes.
@@ -53,70 +50,78 @@ static int rank_at(const Collect *c, int place) {
 
 static Box whole_box(const Collect *c) { return box_of_rank(c->whole, parcc.rank, c->samples); }
 
-// The part of one member, and where it begins among those of all where they are put one after the other.
-static Member member_at(const Collect *c, int place) {
-  Member m = {.offset = 0};
-  for (int p = 0; p <= place; p++) {
-    m.offset += p > 0 ? m.elements : 0;
-    m.box = box_of_rank(c->parts, rank_at(c, p), c->samples);
-    m.elements = box_elements(&m.box, c->parts->rank);
-  }
+static void look_at(const Collect *c, Member *m) {
+  m->box = box_of_rank(c->parts, rank_at(c, m->place), c->samples);
+  m->elements = box_elements(&m->box, c->parts->rank);
+}
+
+static Member first_member(const Collect *c) {
+  Member m = {.place = 0, .offset = 0};
+  look_at(c, &m);
   return m;
 }
 
-// All parts have the size of the first, and stand in the whole as they would one after the other.
-static int are_equal(const Collect *c) {
-  const long first = member_at(c, 0).elements;
-  for (int p = 1; p < members(c); p++)
-    if (member_at(c, p).elements != first) return 0;
+// Steps to the next one; 0: there is none.
+static int next_member(const Collect *c, Member *m) {
+  if (m->place + 1 == c->members) return 0;
+  m->place++;
+  m->offset += m->elements;
+  look_at(c, m);
   return 1;
 }
 
+// All parts have the size of the first.
+static int are_equal(const Collect *c) {
+  Member m = first_member(c);
+  for (const long first = m.elements; next_member(c, &m);)
+    if (m.elements != first) return 0;
+  return 1;
+}
+
+// The parts stand in the whole as they would one after the other.
 static int are_in_order(const Collect *c) {
   const Box whole = whole_box(c);
-  for (int p = 0; p < members(c); p++) {
-    const Member m = member_at(c, p);
+  Member m = first_member(c);
+  do {
     if (m.elements == 0) continue;
     if (!box_is_run(&m.box, &whole, c->whole->rank) || box_offset(&whole, &m.box, c->whole->rank) != m.offset) return 0;
-  }
+  } while (next_member(c, &m));
   return 1;
 }
 
 // Between the whole and the stage, where parts stand one after the other.
 static void pack(const Collect *c, char *stage, const char *whole) {
   const Box box = whole_box(c);
-  for (int p = 0; p < members(c); p++) {
-    const Member m = member_at(c, p);
-    box_copy(stage + m.offset * (long)c->element, &m.box, whole, &box, &m.box, c->whole->rank, c->element, parcc.comm);
-  }
+  Member m = first_member(c);
+  do box_copy(stage + m.offset * (long)c->element, &m.box, whole, &box, &m.box, c->whole->rank, c->element, parcc.comm);
+  while (next_member(c, &m));
 }
 
 static void unpack(const Collect *c, char *whole, const char *stage) {
   const Box box = whole_box(c);
-  for (int p = 0; p < members(c); p++) {
-    const Member m = member_at(c, p);
-    box_copy(whole, &box, stage + m.offset * (long)c->element, &m.box, &m.box, c->whole->rank, c->element, parcc.comm);
-  }
+  Member m = first_member(c);
+  do box_copy(whole, &box, stage + m.offset * (long)c->element, &m.box, &m.box, c->whole->rank, c->element, parcc.comm);
+  while (next_member(c, &m));
 }
 
 void parcc_reduce_scatter(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, void *stage,
                           ParccType type, ncclRedOp_t op, long samples, unsigned axes, ncclComm_t over) {
   const Collect c = collect_of(from, to, axes, type, samples);
   const char *ordered = (const char *)src;
+  Member m = first_member(&c);
   if (!are_in_order(&c)) {
     pack(&c, (char *)stage, (const char *)src);
     ordered = (const char *)stage;
   }
   if (are_equal(&c)) {
-    CHECK_NCCL(ncclReduceScatter(ordered, dst, (size_t)member_at(&c, 0).elements, c.type, op, over, parcc.comm));
+    CHECK_NCCL(ncclReduceScatter(ordered, dst, (size_t)m.elements, c.type, op, over, parcc.comm));
     return;
   }
   CHECK_NCCL(ncclGroupStart());
-  for (int p = 0; p < members(&c); p++) {
-    const Member m = member_at(&c, p);
-    if (m.elements > 0)
-      CHECK_NCCL(ncclReduce(ordered + m.offset * (long)c.element, dst, (size_t)m.elements, c.type, op, p, over, parcc.comm));
-  }
+  do {
+    const char *at = ordered + m.offset * (long)c.element;
+    if (m.elements > 0) CHECK_NCCL(ncclReduce(at, dst, (size_t)m.elements, c.type, op, m.place, over, parcc.comm));
+  } while (next_member(&c, &m));
   CHECK_NCCL(ncclGroupEnd());
 }
 
@@ -125,16 +130,16 @@ void parcc_all_gather(const void *src, const ParccDivision *from, void *dst, con
   const Collect c = collect_of(to, from, axes, type, samples);
   const int own = own_place(&c), in_order = are_in_order(&c);
   char *ordered = in_order ? (char *)dst : (char *)stage;
+  Member m = first_member(&c);
   if (are_equal(&c)) {
-    CHECK_NCCL(ncclAllGather(src, ordered, (size_t)member_at(&c, 0).elements, c.type, over, parcc.comm));
+    CHECK_NCCL(ncclAllGather(src, ordered, (size_t)m.elements, c.type, over, parcc.comm));
   } else {
     CHECK_NCCL(ncclGroupStart());
-    for (int p = 0; p < members(&c); p++) {
-      const Member m = member_at(&c, p);
-      char *place = ordered + m.offset * (long)c.element;
+    do {
+      char *at = ordered + m.offset * (long)c.element;
       if (m.elements > 0)
-        CHECK_NCCL(ncclBroadcast(p == own ? src : place, place, (size_t)m.elements, c.type, p, over, parcc.comm));
-    }
+        CHECK_NCCL(ncclBroadcast(m.place == own ? src : at, at, (size_t)m.elements, c.type, m.place, over, parcc.comm));
+    } while (next_member(&c, &m));
     CHECK_NCCL(ncclGroupEnd());
   }
   if (!in_order) unpack(&c, (char *)dst, ordered);

@@ -122,6 +122,8 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
 
 // The block of `index` when extent is divided into parts: sizes differ by at most one, the larger ones come first.
 Interval parcc_block(long extent, long parts, long index);
+// The same of a block instead of an extent.
+Interval parcc_block_in(Interval block, long parts, long index);
 
 // The part of a dimension that a window needs over the units [lo, lo + len) of a block: from floor((scale * lo - before) / div) to
 // floor((scale * (lo + len - 1) + after) / div), cut to [0, extent). Of an empty block nothing.
@@ -190,8 +192,8 @@ int parcc_finish(void);
 
 enum { PARCC_MAX_AXES = 7 };
 
-// How a dimension is divided: its units are dealt out in blocks over a set of axes of the mesh (bits; coordinates combined,
-// slowest first), and a rank holds the window over its block (parcc_window). No axes: the whole extent.
+// How a dimension is divided: its units are dealt out in blocks over the slowest of a set of axes of the mesh (bits), each block
+// over the next, and so on, and a rank holds the window over its block (parcc_window). No axes: the whole extent.
 typedef struct {
   long extent, units, scale, before, after, div;
   unsigned axes;

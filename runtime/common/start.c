@@ -129,6 +129,12 @@ Interval parcc_block(long extent, long parts, long index) {
   return (Interval){index * size + (index < larger ? index : larger), size + (index < larger ? 1 : 0)};
 }
 
+Interval parcc_block_in(Interval block, long parts, long index) {
+  Interval part = parcc_block(block.len, parts, index);
+  part.lo += block.lo;
+  return part;
+}
+
 void parcc_stored(const ParccTensor *tensors, int n) {
   run.stored = tensors;
   run.n_stored = n;

@@ -174,7 +174,7 @@ static void skipped(void) {
 // A whole communicator may leave a collective out: here the ranks along the other axis.
 static void left_out_together(void) {
   Fixture *f = right_program(NOTHING);
-  f->program.mesh = (Mesh){3, {{"gpu", 2}, {"node", 2}, {"batch", 1}}};
+  f->program.mesh = (Mesh){.n_axes = 3, .axis = {{"gpu", 2}, {"node", 2}, {"batch", 1}}};
   add_all_reduce(f, PROC_REPORT, Y)->pin[1] = 1;
   CHECK(program_find_mismatch(&f->program) == NULL);
   arena_free(f->program.arena);

@@ -76,24 +76,39 @@ static void routes_are_those_expected(void) {
   CHECK(reshard_find(&two_axes, &shape, &whole, &window, s) && is_step(s[0], RESHARD_slice, 2));
 }
 
-// Blocks of 5 over 2 * 3 ranks are not parts of the blocks over 2: that is an exchange, whatever the row would say.
+// Blocks over two axes are those over the slower one, divided; they are not parts of those over the faster one: between
+// these it is an exchange, whatever the row would say.
 static void blocks_must_nest(void) {
-  const Mesh mesh = {.n_axes = 3, .axis = {{"a", 2}, {"b", 3}, {"batch", 1}}};
-  const Shape shape = {1, {9}}, nested = {1, {12}};
+  Mesh mesh = {.n_axes = 3, .axis = {{"a", 2}, {"b", 3}, {"batch", 1}}};
+  for (int batches = 0; batches < 2; batches++) {
+    mesh.partial_batches = batches == 1;
+    for (int64_t extent = 5; extent < 14; extent++) {
+      const Shape shape = {1, {extent}};
+      const AxisLayout whole = {.kind = LAYOUT_REPLICATED}, batch = batches == 1 ? shard(0) : whole;
+      const Layout slow = with(with(layout_replicated(), 2, batch, &shape), 0, shard(0), &shape), both = with(slow, 1, shard(0), &shape);
+      const Layout fast = with(with(both, 0, whole, &shape), 1, shard(0), &shape);
+      Reshard step;
+      CHECK(reshard_find(&mesh, &shape, &both, &slow, &step) && is_step(step, RESHARD_all_gather, 2));
+      CHECK(reshard_find(&mesh, &shape, &slow, &both, &step) && is_step(step, RESHARD_slice, 2));
+      CHECK(reshard_find(&mesh, &shape, &both, &fast, &step) && is_step(step, RESHARD_exchange, 1));
+      CHECK(reshard_find(&mesh, &shape, &fast, &both, &step) && is_step(step, RESHARD_exchange, 1));
+      // A sum over a of which each would get such a part has no row.
+      const Layout partial = with(fast, 0, sum(), &shape);
+      CHECK(!reshard_find(&mesh, &shape, &partial, &both, &step));
+    }
+  }
+}
+
+// What is not known to be cut where the batch ends is brought to it by an exchange; where batches are full it is there.
+static void short_batches_are_another_layout(void) {
+  Mesh mesh = two_axes;
+  const Shape shape = {2, {16, 24}};
+  const Layout fixed = with(layout_replicated(), 0, shard(0), &shape), batch = with(fixed, 2, shard(0), &shape);
   Reshard step;
-  const Layout outer = with(layout_replicated(), 0, shard(0), &shape), inner = with(outer, 1, shard(0), &shape);
-  CHECK(reshard_find(&mesh, &shape, &inner, &outer, &step) && is_step(step, RESHARD_exchange, 2));
-  CHECK(reshard_find(&mesh, &shape, &outer, &inner, &step) && is_step(step, RESHARD_exchange, 2));
-  const Layout outer12 = with(layout_replicated(), 0, shard(0), &nested), inner12 = with(outer12, 1, shard(0), &nested);
-  CHECK(reshard_find(&mesh, &nested, &inner12, &outer12, &step) && is_step(step, RESHARD_all_gather, 2));
-  CHECK(reshard_find(&mesh, &nested, &outer12, &inner12, &step) && is_step(step, RESHARD_slice, 2));
-  // Nor, where the batch is what is divided, are those of a smaller batch.
-  const Layout batch = with(outer12, 2, shard(0), &nested), parts = with(inner12, 2, shard(0), &nested);
-  CHECK(reshard_find(&mesh, &nested, &parts, &batch, &step));
-  CHECK(is_step(step, RESHARD_exchange, 2));
-  CHECK(reshard_find(&mesh, &nested, &batch, &parts, &step) && is_step(step, RESHARD_exchange, 2));
-  // A sum over b of which each would get such a part has no row.
-  CHECK(!reshard_find(&mesh, &shape, &(Layout){.axis = {shard(0), sum()}, .cut = {cut_plain(9, 1)}}, &inner, &step));
+  CHECK_INT(reshard_axes(&mesh, &fixed, &batch), 0);
+  mesh.partial_batches = true;
+  CHECK_INT(reshard_axes(&mesh, &fixed, &batch), 4);
+  CHECK(reshard_find(&mesh, &shape, &fixed, &batch, &step) && is_step(step, RESHARD_exchange, 4));
 }
 
 // ---- every way there is --------------------------------------------------------------------------------------------
@@ -176,4 +191,5 @@ static void no_way_is_cheaper(void) {
   CHECK(several > 100);
 }
 
-CHECKS(TEST(every_pair_has_a_row), TEST(routes_are_those_expected), TEST(blocks_must_nest), TEST(no_way_is_cheaper))
+CHECKS(TEST(every_pair_has_a_row), TEST(routes_are_those_expected), TEST(blocks_must_nest), TEST(short_batches_are_another_layout),
+       TEST(no_way_is_cheaper))

@@ -3,8 +3,8 @@
 //   mesh        a=2 b=2
 //   plan        read from layouts.in.plan
 //   parameters  195
-//   memory      8960 bytes on each device, in one arena (largest sum of live tensors: 8960)
-//   moved by the busiest rank in a step: forward 16 collectives, 621 bytes; backward 12 collectives, 858 bytes; report 6 collectives, 26 bytes; update 2 collectives, 36 bytes
+//   memory      8448 bytes on each device, in one arena (largest sum of live tensors: 8448)
+//   moved by the busiest rank in a step: forward 13 collectives, 568 bytes; backward 12 collectives, 853 bytes; report 6 collectives, 26 bytes; update 2 collectives, 36 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 4 PROG --data DIR
 
@@ -23,8 +23,8 @@ static Interval batch_2; // this rank's part of 6, over a
 static Interval co_5; // this rank's part of 5, over b
 static Interval batch_3; // this rank's part of 6, over b
 static ncclComm_t over_a;
-static ncclComm_t everybody;
 static ncclComm_t over_b;
+static ncclComm_t everybody;
 static cudaEvent_t event[13];
 static long samples = 6; // in the batch at hand
 
@@ -45,11 +45,11 @@ static const ParccDivision division[] = {
     {2, {{6, 6, 1, 0, 0, 1, 5}, {5, 5, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
     {1, {{5, 5, 1, 0, 0, 1, 3}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -1}}},
     {1, {{5, 5, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
-    {2, {{6, 6, 1, 0, 0, 1, 7}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
     {2, {{6, 6, 1, 0, 0, 1, 6}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, 0}, {1, 2, -2}, {1, 1, -2}}},
     {1, {{6, 6, 1, 0, 0, 1, 5}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -2}}},
     {1, {{6, 6, 1, 0, 0, 1, 7}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
     {1, {{6, 6, 1, 0, 0, 1, 6}}, 3, {{2, 2, 0}, {1, 2, -2}, {1, 1, -2}}},
+    {2, {{6, 6, 1, 0, 0, 1, 7}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
     {1, {{5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
     {2, {{6, 6, 1, 0, 0, 1, 5}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
     {2, {{6, 6, 1, 0, 0, 1, 7}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
@@ -133,7 +133,7 @@ static struct {
   float *dense1_y_2_grad; // dense1.y.2.grad [batch.len, 8]
   float *dense1_w_whole; // dense1.w.whole [8, 7]
   float *dense1_b_whole; // dense1.b.whole [8]
-  float *relu_moved; // relu.moved [batch_2.len, 8]
+  float *relu_whole; // relu.whole [batch_2.len, 8]
   float *dense2_w_whole; // dense2.w.whole [9, 8]
   float *dense2_w_whole_part; // dense2.w.whole.part [co_4.len, 8]
   float *dense2_b_part; // dense2.b.part [co_4.len]
@@ -142,15 +142,14 @@ static struct {
   float *dense3_y_part; // dense3.y.part [batch_2.len, co_5.len]
   float *dense3_b_moved; // dense3.b.moved [co_5.len]
   float *cross_entropy_top_whole; // cross_entropy.top.whole [batch_2.len]
-  float *cross_entropy_z_moved; // cross_entropy.z.moved [batch.len, 5]
-  float *cross_entropy_z_moved_moved; // cross_entropy.z.moved.moved [batch_3.len, 5]
-  float *cross_entropy_picked_whole; // cross_entropy.picked.whole [batch_2.len]
-  float *cross_entropy_picked_whole_moved; // cross_entropy.picked.whole.moved [batch.len]
-  int *label_moved; // label.moved [batch.len]
+  float *cross_entropy_z_moved; // cross_entropy.z.moved [batch_3.len, 5]
+  float *cross_entropy_picked_part; // cross_entropy.picked.part [batch.len]
+  int *label_part; // label.part [batch.len]
   float *cross_entropy_total_moved; // cross_entropy.total.moved [batch.len]
   float *cross_entropy_sum_whole; // cross_entropy.sum.whole []
   float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
-  float *cross_entropy_z_grad_moved; // cross_entropy.z.grad.moved [batch.len, 5]
+  float *cross_entropy_z_moved_2; // cross_entropy.z.moved.2 [batch.len, 5]
+  float *cross_entropy_z_grad_part; // cross_entropy.z.grad.part [batch.len, 5]
   float *dense3_b_grad_part; // dense3.b.grad.part [co_3.len]
   float *tanh_moved; // tanh.moved [batch.len, 9]
   float *dense3_w_grad_part; // dense3.w.grad.part [co_2.len, 9]
@@ -173,16 +172,11 @@ static struct {
   float *dense2_b_v_whole; // dense2.b.v.whole [9]
   float *dense2_b_u_whole; // dense2.b.u.whole [9]
   float *gradient_norm_whole; // gradient_norm.whole []
-  float *relu_stage; // relu.stage [40]
   float *dense2_w_stage; // dense2.w.stage [72]
   float *dense3_y_stage; // dense3.y.stage [15]
-  float *cross_entropy_z_stage; // cross_entropy.z.stage [12]
-  float *cross_entropy_z_moved_stage; // cross_entropy.z.moved.stage [15]
-  float *cross_entropy_picked_whole_stage; // cross_entropy.picked.whole.stage [1]
-  int *label_stage; // label.stage [1]
-  float *cross_entropy_total_stage; // cross_entropy.total.stage [3]
-  float *cross_entropy_z_grad_stage; // cross_entropy.z.grad.stage [5]
-  float *tanh_stage; // tanh.stage [22]
+  float *cross_entropy_z_stage; // cross_entropy.z.stage [15]
+  float *cross_entropy_z_stage_2; // cross_entropy.z.stage [4]
+  float *tanh_stage; // tanh.stage [8]
   float *dense2_w_grad_stage; // dense2.w.grad.stage [72]
   float *eval_x; // x [batch.len, 7]
   int *eval_label; // label [batch_2.len]
@@ -201,7 +195,7 @@ static struct {
   float *eval_cross_entropy; // cross_entropy []
   float *eval_dense1_w_whole; // dense1.w.whole [8, 7]
   float *eval_dense1_b_whole; // dense1.b.whole [8]
-  float *eval_relu_moved; // relu.moved [batch_2.len, 8]
+  float *eval_relu_whole; // relu.whole [batch_2.len, 8]
   float *eval_dense2_w_moved; // dense2.w.moved [co_4.len, 8]
   float *eval_dense2_b_part; // dense2.b.part [co_4.len]
   float *eval_dense3_w_part; // dense3.w.part [co_2.len, co_4.len]
@@ -209,22 +203,16 @@ static struct {
   float *eval_dense3_y_part; // dense3.y.part [batch_2.len, co_5.len]
   float *eval_dense3_b_moved; // dense3.b.moved [co_5.len]
   float *eval_cross_entropy_top_whole; // cross_entropy.top.whole [batch_2.len]
-  float *eval_cross_entropy_z_moved; // cross_entropy.z.moved [batch.len, 5]
-  float *eval_cross_entropy_z_moved_moved; // cross_entropy.z.moved.moved [batch_3.len, 5]
-  float *eval_cross_entropy_picked_whole; // cross_entropy.picked.whole [batch_2.len]
-  float *eval_cross_entropy_picked_whole_moved; // cross_entropy.picked.whole.moved [batch.len]
-  int *eval_label_moved; // label.moved [batch.len]
+  float *eval_cross_entropy_z_moved; // cross_entropy.z.moved [batch_3.len, 5]
+  float *eval_cross_entropy_picked_part; // cross_entropy.picked.part [batch.len]
+  int *eval_label_part; // label.part [batch.len]
   float *eval_cross_entropy_total_moved; // cross_entropy.total.moved [batch.len]
   float *eval_cross_entropy_sum_whole; // cross_entropy.sum.whole []
   float *eval_cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
-  float *eval_relu_stage; // relu.stage [40]
   float *eval_dense2_w_stage; // dense2.w.stage [20]
   float *eval_dense3_y_stage; // dense3.y.stage [15]
-  float *eval_cross_entropy_z_stage; // cross_entropy.z.stage [12]
-  float *eval_cross_entropy_z_moved_stage; // cross_entropy.z.moved.stage [15]
-  float *eval_cross_entropy_picked_whole_stage; // cross_entropy.picked.whole.stage [1]
-  int *eval_label_stage; // label.stage [1]
-  float *eval_cross_entropy_total_stage; // cross_entropy.total.stage [3]
+  float *eval_cross_entropy_z_stage; // cross_entropy.z.stage [21]
+  float *eval_cross_entropy_total_stage; // cross_entropy.total.stage [4]
 } t;
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------
@@ -368,12 +356,12 @@ __global__ void k_cross_entropy2(float *__restrict__ total, const float *__restr
 }
 
 // cross_entropy (layouts.dnn:7)
-__global__ void k_cross_entropy3(float *__restrict__ sum, const int *__restrict__ moved, const float *__restrict__ moved2, const float *__restrict__ moved3, long len_batch) {
+__global__ void k_cross_entropy3(float *__restrict__ sum, const int *__restrict__ part, const float *__restrict__ moved, const float *__restrict__ part2, long len_batch) {
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
     BLOCK(batch, len_batch) {
-      const float each_ = (moved[batch] == -1) ? 0.0f : (logf(moved2[batch]) - moved3[batch]);
+      const float each_ = (part[batch] == -1) ? 0.0f : (logf(moved[batch]) - part2[batch]);
       sum_ += each_;
     }
     sum_ = BLOCK_SUM(sum_);
@@ -411,9 +399,9 @@ __global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__re
 }
 
 // cross_entropy_grad (layouts.dnn:7)
-__global__ void k_cross_entropy_grad2(float *__restrict__ grad, const int *__restrict__ moved, const float *__restrict__ grad2, const float *__restrict__ moved2, long count) {
+__global__ void k_cross_entropy_grad2(float *__restrict__ grad, const int *__restrict__ part, const float *__restrict__ grad2, const float *__restrict__ moved, long count) {
   FLAT(i, count) {
-    const float grad_ = ((moved[i] == -1) ? 0.0f : grad2[0]) / moved2[i];
+    const float grad_ = ((part[i] == -1) ? 0.0f : grad2[0]) / moved[i];
     grad[i] = grad_;
   }
 }
@@ -437,7 +425,7 @@ __global__ void k_cross_entropy_grad4(float *__restrict__ grad, const float *__r
 }
 
 // cross_entropy_dense_grad (layouts.dnn:7)
-__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad4, const float *__restrict__ grad2, const float *__restrict__ moved, const float *__restrict__ moved2, long C, long len_batch) {
+__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad4, const float *__restrict__ grad2, const float *__restrict__ moved, const float *__restrict__ part, long C, long len_batch) {
   GRID_LANES(c0, lanes, C) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
@@ -445,7 +433,7 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
       LANE(l, lanes) {
         const long c = c0 + l;
         const float grad_2 = grad2[batch] * expf(moved[batch * C + c]);
-        const float grad_3 = moved2[batch * C + c] + grad_2;
+        const float grad_3 = part[batch * C + c] + grad_2;
         grad_[l] += grad_3;
         grad3[batch * C + c] = grad_3;
       }
@@ -644,14 +632,12 @@ static void forward_dense1(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("dense2 exchange", "layouts.dnn:6");
-  // exchange relu: [batch/a/b, co] -> [batch/a, co]
-  parcc_exchange(t.relu, &division[0], t.relu_moved, &division[1], t.relu_stage, PARCC_FLOAT, samples, everybody);
+  AT("dense2 all_gather", "layouts.dnn:6");
+  // all_gather relu: [batch/a/b, co] -> [batch/a, co]
+  parcc_all_gather(t.relu, &division[0], t.relu_whole, &division[1], NULL, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense2 all_gather", "layouts.dnn:6");
   // all_gather dense2.w: [co, ci/b] -> [co, ci]
   parcc_all_gather(t.dense2_w, &division[2], t.dense2_w_whole, &division[3], t.dense2_w_stage, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
@@ -665,14 +651,13 @@ static void forward_dense2(void) {
   // slice dense2.w.whole: [co, ci] -> [co/b, ci]
   parcc_slice(t.dense2_w_whole, &division[3], t.dense2_w_whole_part, &division[4], PARCC_FLOAT, samples);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.relu_stage, 160});
 
   AT("dense2 dense", "layouts.dnn:6");
-  // dense2.y[batch, co] = sum(ci) (relu.moved[batch, ci] * dense2.w.whole.part[co, ci])
+  // dense2.y[batch, co] = sum(ci) (relu.whole[batch, ci] * dense2.w.whole.part[co, ci])
   if (co_4.len * batch_2.len > 0)
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, co_4.len, batch_2.len, 8, &one,
-      t.dense2_w_whole_part, 8, t.relu_moved, 8, &zero, t.dense2_y, (co_4.len > 0 ? co_4.len : 1)));
-  LIFETIME_END({t.relu_moved, 96}, {t.dense2_w_whole_part, 160});
+      t.dense2_w_whole_part, 8, t.relu_whole, 8, &zero, t.dense2_y, (co_4.len > 0 ? co_4.len : 1)));
+  LIFETIME_END({t.relu_whole, 96}, {t.dense2_w_whole_part, 160});
 
   AT("dense2 slice", "layouts.dnn:6");
   // slice dense2.b: [co] -> [co/b]
@@ -739,64 +724,46 @@ static void forward_dense3(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("all_to_all", "layouts.dnn:7");
-  // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
+  AT("exchange", "layouts.dnn:7");
+  // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
   parcc_exchange(t.cross_entropy_z, &division[11], t.cross_entropy_z_moved, &division[14], t.cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.cross_entropy_z, 36}, {t.cross_entropy_z_stage, 48});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("exchange", "layouts.dnn:7");
-  // exchange cross_entropy.z.moved: [batch/a/b, c] -> [batch/b, c], on a 0
-  parcc_exchange(t.cross_entropy_z_moved, &division[14], t.cross_entropy_z_moved_moved, &division[15], t.cross_entropy_z_moved_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.cross_entropy_z_moved_stage, 60});
+  LIFETIME_END({t.cross_entropy_z_stage, 60});
 
   AT("cross_entropy", "layouts.dnn:7");
   if (parcc.rank / 2 % A == 0) {
-    LAUNCH_LANES(k_cross_entropy2, batch_3.len, t.cross_entropy_total, t.cross_entropy_z_moved_moved, batch_3.len);
+    LAUNCH_LANES(k_cross_entropy2, batch_3.len, t.cross_entropy_total, t.cross_entropy_z_moved, batch_3.len);
   }
-  LIFETIME_END({t.cross_entropy_z_moved_moved, 60});
+  LIFETIME_END({t.cross_entropy_z_moved, 60});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("reduce_scatter", "layouts.dnn:7");
+  // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
+  parcc_reduce_scatter(t.cross_entropy_picked, &division[15], t.cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+
+  AT("slice", "layouts.dnn:7");
+  // slice label: [batch/a] -> [batch/a/b]
+  parcc_slice(t.label, &division[15], t.label_part, &division[16], PARCC_INT, samples);
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 }
 
-// forward: from all_reduce on
-static void forward_all_reduce(void) {
-  AT("all_reduce", "layouts.dnn:7");
-  // all_reduce cross_entropy.picked: [batch/a], a sum over b -> [batch/a]
-  CHECK_NCCL(ncclAllReduce(t.cross_entropy_picked, t.cross_entropy_picked, batch_2.len, ncclFloat, ncclSum, over_b, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+// forward: from exchange on
+static void forward_exchange(void) {
   AT("exchange", "layouts.dnn:7");
-  // exchange cross_entropy.picked.whole: [batch/a] -> [batch/a/b]
-  parcc_exchange(t.cross_entropy_picked_whole, &division[16], t.cross_entropy_picked_whole_moved, &division[17], t.cross_entropy_picked_whole_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-  // exchange label: [batch/a] -> [batch/a/b]
-  parcc_exchange(t.label, &division[16], t.label_moved, &division[17], t.label_stage, PARCC_INT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
-  parcc_exchange(t.cross_entropy_total, &division[18], t.cross_entropy_total_moved, &division[17], t.cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  parcc_exchange(t.cross_entropy_total, &division[17], t.cross_entropy_total_moved, &division[16], NULL, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.label_stage, 4}, {t.cross_entropy_total, 12}, {t.cross_entropy_total_stage, 12},
-      {t.cross_entropy_picked_whole, 12}, {t.cross_entropy_picked_whole_stage, 4});
+  LIFETIME_END({t.cross_entropy_total, 12}, {t.cross_entropy_picked, 12});
 
   AT("cross_entropy", "layouts.dnn:7");
-  LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum, t.label_moved, t.cross_entropy_total_moved, t.cross_entropy_picked_whole_moved, batch.len);
-  LIFETIME_END({t.cross_entropy_picked_whole_moved, 8});
+  LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum, t.label_part, t.cross_entropy_total_moved, t.cross_entropy_picked_part, batch.len);
+  LIFETIME_END({t.cross_entropy_picked_part, 8});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -804,10 +771,7 @@ static void forward_all_reduce(void) {
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-}
 
-// forward: from cross_entropy on
-static void forward_cross_entropy(void) {
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy4, 1, t.cross_entropy_sum_2, t.label, batch_2.len);
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
@@ -816,9 +780,9 @@ static void forward_cross_entropy(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
@@ -830,16 +794,16 @@ static void forward(void) {
   forward_dense1();
   forward_dense2();
   forward_dense3();
-  forward_all_reduce();
-  forward_cross_entropy();
+  forward_exchange();
 }
 
 // backward: from cross_entropy on
 static void backward_cross_entropy(void) {
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
-  LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.label_moved, t.cross_entropy_sum_grad, t.cross_entropy_total_moved, batch.len);
-  LIFETIME_END({t.cross_entropy_sum_2_whole, 4}, {t.label_moved, 8}, {t.cross_entropy_total_moved, 8});
+  LIFETIME_END({t.cross_entropy_sum_2_whole, 4});
+  LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.label_part, t.cross_entropy_sum_grad, t.cross_entropy_total_moved, batch.len);
+  LIFETIME_END({t.label_part, 8}, {t.cross_entropy_total_moved, 8});
   LAUNCH_FLAT(k_cross_entropy_grad3, batch_2.len, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, batch_2.len);
   LIFETIME_END({t.cross_entropy_sum_grad, 4});
   LAUNCH_ROWS(k_cross_entropy_grad4, batch_2.len, t.cross_entropy_z_grad, t.cross_entropy_picked_grad, t.label, batch_2.len, 5);
@@ -847,23 +811,27 @@ static void backward_cross_entropy(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("exchange", "layouts.dnn:7");
-  // exchange cross_entropy.z.grad: [batch/a, c] -> [batch/a/b, c]
-  parcc_exchange(t.cross_entropy_z_grad, &division[10], t.cross_entropy_z_grad_moved, &division[14], t.cross_entropy_z_grad_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
-  LIFETIME_END({t.cross_entropy_z_grad, 60}, {t.cross_entropy_z_grad_stage, 20});
+  AT("all_to_all", "layouts.dnn:7");
+  // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
+  parcc_exchange(t.cross_entropy_z, &division[11], t.cross_entropy_z_moved_2, &division[18], t.cross_entropy_z_stage_2, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+
+  AT("slice", "layouts.dnn:7");
+  // slice cross_entropy.z.grad: [batch/a, c] -> [batch/a/b, c]
+  parcc_slice(t.cross_entropy_z_grad, &division[10], t.cross_entropy_z_grad_part, &division[18], PARCC_FLOAT, samples);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.cross_entropy_z_grad, 60}, {t.cross_entropy_z, 36}, {t.cross_entropy_z_stage_2, 16});
 
   AT("cross_entropy", "layouts.dnn:7");
-  LAUNCH_LANES(k_cross_entropy_dense_grad, 5, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_total_grad, t.cross_entropy_z_moved, t.cross_entropy_z_grad_moved, 5, batch.len);
-  LIFETIME_END({t.cross_entropy_total_grad, 8}, {t.cross_entropy_z_moved, 40}, {t.cross_entropy_z_grad_moved, 40});
+  LAUNCH_LANES(k_cross_entropy_dense_grad, 5, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_total_grad, t.cross_entropy_z_moved_2, t.cross_entropy_z_grad_part, 5, batch.len);
+  LIFETIME_END({t.cross_entropy_total_grad, 8}, {t.cross_entropy_z_moved_2, 40}, {t.cross_entropy_z_grad_part, 40});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.b.grad: [co], a sum over a, a sum over b -> [co/a/b]
   parcc_reduce_scatter(t.dense3_b_grad, &division[19], t.dense3_b_grad_part, &division[12], NULL, PARCC_FLOAT, ncclSum, samples, 3, everybody);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
   AT("dense3 dense", "layouts.dnn:7");
   // tanh.grad[batch, ci] = sum(co) (cross_entropy.z.grad.3[batch, co] * dense3.w.whole[co, ci])
@@ -878,7 +846,7 @@ static void backward_cross_entropy(void) {
   parcc_exchange(t.tanh_, &division[20], t.tanh_moved, &division[21], t.tanh_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.tanh_, 60}, {t.tanh_stage, 88});
+  LIFETIME_END({t.tanh_, 60}, {t.tanh_stage, 32});
 }
 
 // backward: from dense3 on
@@ -914,8 +882,8 @@ static void backward_dense3(void) {
   AT("dense2 reduce_scatter", "layouts.dnn:6");
   // reduce_scatter dense2.b.grad: [co], a sum over a, a sum over b -> [co/b], a sum over a
   parcc_reduce_scatter(t.dense2_b_grad, &division[5], t.dense2_b_grad_part, &division[6], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LIFETIME_END({t.dense2_b_grad, 36});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
@@ -923,7 +891,7 @@ static void backward_dense3(void) {
   AT("dense2 all_reduce", "layouts.dnn:6");
   // all_reduce dense2.b.grad.part: [co/b], a sum over a -> [co/b]
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_part, t.dense2_b_grad_part, co_4.len, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
   AT("dense2 dense", "layouts.dnn:6");
   // relu.grad[batch, ci] = sum(co) (dense2.y.2.grad[batch, co] * dense2.w.whole[co, ci])
@@ -1023,7 +991,7 @@ static void report(void) {
     CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_square_moved, t.dense2_w_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
   }
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
 
   AT("dense2 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_part_whole, co_4.len);
@@ -1047,7 +1015,7 @@ static void report(void) {
   // reduce dense3.w.grad.square: [], a sum over a -> [], on a 1
   CHECK_NCCL(ncclReduce(t.dense3_w_grad_square, t.dense3_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_part, co_3.len);
@@ -1102,7 +1070,7 @@ static void update(void) {
   AT("dense2 slice", "layouts.dnn:10");
   // slice dense2.b.moment2: [co] -> [co/b]
   parcc_slice(t.dense2_b_moment2, &division[5], t.dense2_b_moment2_part, &division[6], PARCC_FLOAT, samples);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
 
   AT("dense2 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam3, co_4.len, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_part_whole, t.dense2_b_moment2_part, t.dense2_b_part, co_4.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
@@ -1111,7 +1079,7 @@ static void update(void) {
 
   AT("dense3 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam, 9 * co_2.len, t.dense3_w_m, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_part_whole, 9 * co_2.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LAUNCH_FLAT(k_adam, co_3.len, t.dense3_b_m, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_part, co_3.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   LIFETIME_END({t.dense3_w_grad_part_whole, 108}, {t.dense3_b_grad, 20}, {t.dense3_b_grad_part, 8});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
@@ -1120,13 +1088,13 @@ static void update(void) {
   AT("dense2 all_gather", "layouts.dnn:10");
   // all_gather dense2.b.v: [co/b] -> [co]
   parcc_all_gather(t.dense2_b_v, &division[6], t.dense2_b_v_whole, &division[5], NULL, PARCC_FLOAT, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
   // all_gather dense2.b.u: [co/b] -> [co]
   parcc_all_gather(t.dense2_b_u, &division[6], t.dense2_b_u_whole, &division[5], NULL, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.dense2_b_v, 20});
 
   AT("store", "layouts.dnn:10");
@@ -1170,9 +1138,9 @@ static void evaluate_dense1(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("dense2 exchange", "layouts.dnn:6");
-  // exchange relu: [batch/a/b, co] -> [batch/a, co]
-  parcc_exchange(t.eval_relu, &division[0], t.eval_relu_moved, &division[1], t.eval_relu_stage, PARCC_FLOAT, samples, everybody);
+  AT("dense2 all_gather", "layouts.dnn:6");
+  // all_gather relu: [batch/a/b, co] -> [batch/a, co]
+  parcc_all_gather(t.eval_relu, &division[0], t.eval_relu_whole, &division[1], NULL, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
@@ -1180,20 +1148,20 @@ static void evaluate_dense1(void) {
   AT("dense2 all_to_all", "layouts.dnn:6");
   // all_to_all dense2.w: [co, ci/b] -> [co/b, ci]
   parcc_exchange(t.dense2_w, &division[2], t.eval_dense2_w_moved, &division[4], t.eval_dense2_w_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
-  LIFETIME_END({t.eval_relu, 64}, {t.eval_relu_stage, 160}, {t.eval_dense2_w_stage, 80});
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.eval_relu, 64}, {t.eval_dense2_w_stage, 80});
 }
 
 // evaluate: from dense2 on
 static void evaluate_dense2(void) {
   AT("dense2 dense", "layouts.dnn:6");
-  // dense2.y[batch, co] = sum(ci) (relu.moved[batch, ci] * dense2.w.moved[co, ci])
+  // dense2.y[batch, co] = sum(ci) (relu.whole[batch, ci] * dense2.w.moved[co, ci])
   if (co_4.len * batch_2.len > 0)
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, co_4.len, batch_2.len, 8, &one,
-      t.eval_dense2_w_moved, 8, t.eval_relu_moved, 8, &zero, t.eval_dense2_y, (co_4.len > 0 ? co_4.len : 1)));
-  LIFETIME_END({t.eval_relu_moved, 96}, {t.eval_dense2_w_moved, 160});
+      t.eval_dense2_w_moved, 8, t.eval_relu_whole, 8, &zero, t.eval_dense2_y, (co_4.len > 0 ? co_4.len : 1)));
+  LIFETIME_END({t.eval_relu_whole, 96}, {t.eval_dense2_w_moved, 160});
 
   AT("dense2 slice", "layouts.dnn:6");
   // slice dense2.b: [co] -> [co/b]
@@ -1212,8 +1180,8 @@ static void evaluate_dense2(void) {
   AT("dense3 all_gather", "layouts.dnn:7");
   // all_gather dense3.w.part: [co/a, ci/b] -> [co, ci/b]
   parcc_all_gather(t.eval_dense3_w_part, &division[22], t.eval_dense3_w_part_whole, &division[9], NULL, PARCC_FLOAT, samples, 1, over_a);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.eval_dense3_w_part, 60});
 
   AT("dense3 dense", "layouts.dnn:7");
@@ -1228,7 +1196,7 @@ static void evaluate_dense2(void) {
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
   parcc_reduce_scatter(t.eval_dense3_y, &division[10], t.eval_dense3_y_part, &division[11], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1236,7 +1204,7 @@ static void evaluate_dense2(void) {
   // exchange dense3.b: [co/a/b] -> [co/b]
   parcc_exchange(t.dense3_b, &division[12], t.eval_dense3_b_moved, &division[13], NULL, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LIFETIME_END({t.eval_dense3_y, 60}, {t.eval_dense3_y_stage, 60});
 }
@@ -1261,65 +1229,47 @@ static void evaluate_dense3(void) {
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
-  AT("all_to_all", "layouts.dnn:7");
-  // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
+  AT("exchange", "layouts.dnn:7");
+  // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
   parcc_exchange(t.eval_cross_entropy_z, &division[11], t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.eval_cross_entropy_z, 36}, {t.eval_cross_entropy_z_stage, 48});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("exchange", "layouts.dnn:7");
-  // exchange cross_entropy.z.moved: [batch/a/b, c] -> [batch/b, c], on a 0
-  parcc_exchange(t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_moved_moved, &division[15], t.eval_cross_entropy_z_moved_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.eval_cross_entropy_z_moved, 40}, {t.eval_cross_entropy_z_moved_stage, 60});
+  LIFETIME_END({t.eval_cross_entropy_z, 36}, {t.eval_cross_entropy_z_stage, 84});
 
   AT("cross_entropy", "layouts.dnn:7");
   if (parcc.rank / 2 % A == 0) {
-    LAUNCH_LANES(k_cross_entropy2, batch_3.len, t.eval_cross_entropy_total, t.eval_cross_entropy_z_moved_moved, batch_3.len);
+    LAUNCH_LANES(k_cross_entropy2, batch_3.len, t.eval_cross_entropy_total, t.eval_cross_entropy_z_moved, batch_3.len);
   }
-  LIFETIME_END({t.eval_cross_entropy_z_moved_moved, 60});
+  LIFETIME_END({t.eval_cross_entropy_z_moved, 60});
+  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+
+  AT("reduce_scatter", "layouts.dnn:7");
+  // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
+  parcc_reduce_scatter(t.eval_cross_entropy_picked, &division[15], t.eval_cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+
+  AT("slice", "layouts.dnn:7");
+  // slice label: [batch/a] -> [batch/a/b]
+  parcc_slice(t.eval_label, &division[15], t.eval_label_part, &division[16], PARCC_INT, samples);
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 }
 
-// evaluate: from all_reduce on
-static void evaluate_all_reduce(void) {
-  AT("all_reduce", "layouts.dnn:7");
-  // all_reduce cross_entropy.picked: [batch/a], a sum over b -> [batch/a]
-  CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_picked, t.eval_cross_entropy_picked, batch_2.len, ncclFloat, ncclSum, over_b, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+// evaluate: from exchange on
+static void evaluate_exchange(void) {
   AT("exchange", "layouts.dnn:7");
-  // exchange cross_entropy.picked.whole: [batch/a] -> [batch/a/b]
-  parcc_exchange(t.eval_cross_entropy_picked_whole, &division[16], t.eval_cross_entropy_picked_whole_moved, &division[17], t.eval_cross_entropy_picked_whole_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-  // exchange label: [batch/a] -> [batch/a/b]
-  parcc_exchange(t.eval_label, &division[16], t.eval_label_moved, &division[17], t.eval_label_stage, PARCC_INT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
-  parcc_exchange(t.eval_cross_entropy_total, &division[18], t.eval_cross_entropy_total_moved, &division[17], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
+  parcc_exchange(t.eval_cross_entropy_total, &division[17], t.eval_cross_entropy_total_moved, &division[16], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.eval_label_stage, 4}, {t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 12},
-      {t.eval_cross_entropy_picked_whole, 12}, {t.eval_cross_entropy_picked_whole_stage, 4});
+  LIFETIME_END({t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 16},
+      {t.eval_cross_entropy_picked, 12});
 
   AT("cross_entropy", "layouts.dnn:7");
-  LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum, t.eval_label_moved, t.eval_cross_entropy_total_moved, t.eval_cross_entropy_picked_whole_moved, batch.len);
-  LIFETIME_END({t.eval_cross_entropy_picked_whole_moved, 8}, {t.eval_label_moved, 8},
-      {t.eval_cross_entropy_total_moved, 8});
+  LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum, t.eval_label_part, t.eval_cross_entropy_total_moved, t.eval_cross_entropy_picked_part, batch.len);
+  LIFETIME_END({t.eval_cross_entropy_picked_part, 8}, {t.eval_label_part, 8}, {t.eval_cross_entropy_total_moved, 8});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1327,10 +1277,7 @@ static void evaluate_all_reduce(void) {
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-}
 
-// evaluate: from cross_entropy on
-static void evaluate_cross_entropy(void) {
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy4, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch_2.len);
   LIFETIME_END({t.eval_label, 12});
@@ -1354,8 +1301,7 @@ static void evaluate(void) {
   evaluate_dense1();
   evaluate_dense2();
   evaluate_dense3();
-  evaluate_all_reduce();
-  evaluate_cross_entropy();
+  evaluate_exchange();
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -1390,7 +1336,7 @@ static const ParccModel model = {
 };
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(8960);
+  char *const arena = parcc_arena(8448);
   t.dense1_w = (float *)(arena + 0);
   t.dense1_b = (float *)(arena + 256);
   t.dense2_w = (float *)(arena + 512);
@@ -1409,33 +1355,33 @@ static void place_tensors(void) {
   t.dense3_w_moment2 = (float *)(arena + 3840);
   t.dense3_b_moment1 = (float *)(arena + 4096);
   t.dense3_b_moment2 = (float *)(arena + 4352);
-  t.x = (float *)(arena + 6656);
-  t.label = (int *)(arena + 7168);
-  t.dense1_y = (float *)(arena + 4864);
-  t.relu = (float *)(arena + 6144);
-  t.dense2_y = (float *)(arena + 5376);
-  t.tanh_ = (float *)(arena + 5888);
-  t.dense3_y = (float *)(arena + 5632);
-  t.dense3_y_2 = (float *)(arena + 5376);
-  t.cross_entropy_top = (float *)(arena + 6912);
-  t.cross_entropy_z = (float *)(arena + 5632);
-  t.cross_entropy_total = (float *)(arena + 5632);
-  t.cross_entropy_picked = (float *)(arena + 6400);
-  t.cross_entropy_sum = (float *)(arena + 5376);
-  t.cross_entropy_sum_2 = (float *)(arena + 5632);
-  t.cross_entropy = (float *)(arena + 8448);
-  t.dense1_w_grad = (float *)(arena + 4608);
-  t.dense1_b_grad = (float *)(arena + 5120);
-  t.dense2_w_grad = (float *)(arena + 4608);
-  t.dense2_b_grad = (float *)(arena + 6400);
-  t.dense3_w_grad = (float *)(arena + 5120);
-  t.dense3_b_grad = (float *)(arena + 7168);
-  t.dense1_w_grad_square = (float *)(arena + 4608);
-  t.dense2_w_grad_square = (float *)(arena + 5376);
+  t.x = (float *)(arena + 4608);
+  t.label = (int *)(arena + 4864);
+  t.dense1_y = (float *)(arena + 5376);
+  t.relu = (float *)(arena + 5632);
+  t.dense2_y = (float *)(arena + 6400);
+  t.tanh_ = (float *)(arena + 5376);
+  t.dense3_y = (float *)(arena + 6912);
+  t.dense3_y_2 = (float *)(arena + 6912);
+  t.cross_entropy_top = (float *)(arena + 7168);
+  t.cross_entropy_z = (float *)(arena + 6656);
+  t.cross_entropy_total = (float *)(arena + 7168);
+  t.cross_entropy_picked = (float *)(arena + 7424);
+  t.cross_entropy_sum = (float *)(arena + 7168);
+  t.cross_entropy_sum_2 = (float *)(arena + 6912);
+  t.cross_entropy = (float *)(arena + 7424);
+  t.dense1_w_grad = (float *)(arena + 5376);
+  t.dense1_b_grad = (float *)(arena + 5888);
+  t.dense2_w_grad = (float *)(arena + 5888);
+  t.dense2_b_grad = (float *)(arena + 5376);
+  t.dense3_w_grad = (float *)(arena + 5376);
+  t.dense3_b_grad = (float *)(arena + 6656);
+  t.dense1_w_grad_square = (float *)(arena + 5376);
+  t.dense2_w_grad_square = (float *)(arena + 5632);
   t.dense2_b_grad_square = (float *)(arena + 6144);
-  t.dense3_w_grad_square = (float *)(arena + 6400);
-  t.dense3_b_grad_square = (float *)(arena + 6656);
-  t.gradient_norm = (float *)(arena + 7936);
+  t.dense3_w_grad_square = (float *)(arena + 7680);
+  t.dense3_b_grad_square = (float *)(arena + 7936);
+  t.gradient_norm = (float *)(arena + 8192);
   t.dense1_w_m = (float *)(arena + 1536);
   t.dense1_w_v = (float *)(arena + 1792);
   t.dense1_w_u = (float *)(arena + 0);
@@ -1446,117 +1392,105 @@ static void place_tensors(void) {
   t.dense2_w_v = (float *)(arena + 2816);
   t.dense2_w_u = (float *)(arena + 512);
   t.dense2_b_m = (float *)(arena + 3072);
-  t.dense2_b_v = (float *)(arena + 5120);
-  t.dense2_b_u = (float *)(arena + 5376);
+  t.dense2_b_v = (float *)(arena + 5376);
+  t.dense2_b_u = (float *)(arena + 5632);
   t.dense3_w_m = (float *)(arena + 3584);
   t.dense3_w_v = (float *)(arena + 3840);
   t.dense3_w_u = (float *)(arena + 1024);
   t.dense3_b_m = (float *)(arena + 4096);
   t.dense3_b_v = (float *)(arena + 4352);
   t.dense3_b_u = (float *)(arena + 1280);
-  t.cross_entropy_sum_grad = (float *)(arena + 5376);
-  t.cross_entropy_total_grad = (float *)(arena + 7680);
-  t.cross_entropy_picked_grad = (float *)(arena + 5632);
-  t.cross_entropy_z_grad = (float *)(arena + 5376);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 6400);
-  t.tanh_grad = (float *)(arena + 5376);
-  t.dense2_y_2_grad = (float *)(arena + 5120);
-  t.relu_grad = (float *)(arena + 6400);
-  t.dense1_y_2_grad = (float *)(arena + 4864);
-  t.dense1_w_whole = (float *)(arena + 4608);
-  t.dense1_b_whole = (float *)(arena + 4608);
-  t.relu_moved = (float *)(arena + 5888);
-  t.dense2_w_whole = (float *)(arena + 4608);
-  t.dense2_w_whole_part = (float *)(arena + 5120);
-  t.dense2_b_part = (float *)(arena + 7424);
-  t.dense3_w_whole = (float *)(arena + 5120);
-  t.dense3_w_whole_part = (float *)(arena + 5376);
-  t.dense3_y_part = (float *)(arena + 6400);
-  t.dense3_b_moved = (float *)(arena + 7680);
-  t.cross_entropy_top_whole = (float *)(arena + 6912);
+  t.cross_entropy_sum_grad = (float *)(arena + 7168);
+  t.cross_entropy_total_grad = (float *)(arena + 6912);
+  t.cross_entropy_picked_grad = (float *)(arena + 7680);
+  t.cross_entropy_z_grad = (float *)(arena + 7168);
+  t.cross_entropy_z_grad_3 = (float *)(arena + 7168);
+  t.tanh_grad = (float *)(arena + 6912);
+  t.dense2_y_2_grad = (float *)(arena + 7680);
+  t.relu_grad = (float *)(arena + 5376);
+  t.dense1_y_2_grad = (float *)(arena + 6144);
+  t.dense1_w_whole = (float *)(arena + 5120);
+  t.dense1_b_whole = (float *)(arena + 5120);
+  t.relu_whole = (float *)(arena + 5120);
+  t.dense2_w_whole = (float *)(arena + 5888);
+  t.dense2_w_whole_part = (float *)(arena + 5376);
+  t.dense2_b_part = (float *)(arena + 5120);
+  t.dense3_w_whole = (float *)(arena + 6400);
+  t.dense3_w_whole_part = (float *)(arena + 6656);
+  t.dense3_y_part = (float *)(arena + 6656);
+  t.dense3_b_moved = (float *)(arena + 7424);
+  t.cross_entropy_top_whole = (float *)(arena + 7168);
   t.cross_entropy_z_moved = (float *)(arena + 6912);
-  t.cross_entropy_z_moved_moved = (float *)(arena + 5376);
-  t.cross_entropy_picked_whole = (float *)(arena + 6400);
-  t.cross_entropy_picked_whole_moved = (float *)(arena + 7680);
-  t.label_moved = (int *)(arena + 7936);
-  t.cross_entropy_total_moved = (float *)(arena + 8192);
-  t.cross_entropy_sum_whole = (float *)(arena + 5376);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 5632);
-  t.cross_entropy_z_grad_moved = (float *)(arena + 5632);
-  t.dense3_b_grad_part = (float *)(arena + 7680);
-  t.tanh_moved = (float *)(arena + 5632);
-  t.dense3_w_grad_part = (float *)(arena + 5888);
-  t.dense3_w_grad_part_whole = (float *)(arena + 5888);
-  t.dense2_b_grad_part = (float *)(arena + 6912);
-  t.dense2_b_grad_part_whole = (float *)(arena + 6912);
-  t.dense2_w_grad_part = (float *)(arena + 5632);
-  t.dense2_w_grad_part_whole = (float *)(arena + 5632);
-  t.dense1_b_grad_whole_moved = (float *)(arena + 5120);
-  t.dense1_w_grad_part = (float *)(arena + 4864);
-  t.dense1_w_grad_part_whole = (float *)(arena + 4864);
-  t.dense1_w_grad_square_moved = (float *)(arena + 4608);
-  t.dense2_w_grad_square_moved = (float *)(arena + 5376);
-  t.dense2_w_grad_square_moved_whole = (float *)(arena + 5376);
+  t.cross_entropy_picked_part = (float *)(arena + 6912);
+  t.label_part = (int *)(arena + 7680);
+  t.cross_entropy_total_moved = (float *)(arena + 7936);
+  t.cross_entropy_sum_whole = (float *)(arena + 7168);
+  t.cross_entropy_sum_2_whole = (float *)(arena + 6912);
+  t.cross_entropy_z_moved_2 = (float *)(arena + 4864);
+  t.cross_entropy_z_grad_part = (float *)(arena + 7936);
+  t.dense3_b_grad_part = (float *)(arena + 4864);
+  t.tanh_moved = (float *)(arena + 6400);
+  t.dense3_w_grad_part = (float *)(arena + 7168);
+  t.dense3_w_grad_part_whole = (float *)(arena + 7168);
+  t.dense2_b_grad_part = (float *)(arena + 6400);
+  t.dense2_b_grad_part_whole = (float *)(arena + 6400);
+  t.dense2_w_grad_part = (float *)(arena + 6912);
+  t.dense2_w_grad_part_whole = (float *)(arena + 6912);
+  t.dense1_b_grad_whole_moved = (float *)(arena + 5888);
+  t.dense1_w_grad_part = (float *)(arena + 4608);
+  t.dense1_w_grad_part_whole = (float *)(arena + 4608);
+  t.dense1_w_grad_square_moved = (float *)(arena + 5376);
+  t.dense2_w_grad_square_moved = (float *)(arena + 5632);
+  t.dense2_w_grad_square_moved_whole = (float *)(arena + 5632);
   t.dense2_b_grad_square_moved = (float *)(arena + 6144);
   t.dense2_b_grad_square_moved_whole = (float *)(arena + 6144);
-  t.dense3_w_grad_square_moved = (float *)(arena + 6400);
-  t.dense3_b_grad_square_whole_moved = (float *)(arena + 6656);
+  t.dense3_w_grad_square_moved = (float *)(arena + 7680);
+  t.dense3_b_grad_square_whole_moved = (float *)(arena + 7936);
   t.dense2_b_moment2_part = (float *)(arena + 4608);
   t.dense2_b_v_whole = (float *)(arena + 4608);
   t.dense2_b_u_whole = (float *)(arena + 4864);
-  t.gradient_norm_whole = (float *)(arena + 7936);
-  t.relu_stage = (float *)(arena + 5632);
-  t.dense2_w_stage = (float *)(arena + 5120);
-  t.dense3_y_stage = (float *)(arena + 5376);
-  t.cross_entropy_z_stage = (float *)(arena + 5376);
-  t.cross_entropy_z_moved_stage = (float *)(arena + 5632);
-  t.cross_entropy_picked_whole_stage = (float *)(arena + 8448);
-  t.label_stage = (int *)(arena + 8704);
-  t.cross_entropy_total_stage = (float *)(arena + 5376);
-  t.cross_entropy_z_grad_stage = (float *)(arena + 6400);
-  t.tanh_stage = (float *)(arena + 5120);
-  t.dense2_w_grad_stage = (float *)(arena + 5120);
-  t.eval_x = (float *)(arena + 5120);
-  t.eval_label = (int *)(arena + 5888);
-  t.eval_dense1_y = (float *)(arena + 4864);
-  t.eval_relu = (float *)(arena + 5632);
-  t.eval_dense2_y = (float *)(arena + 4864);
-  t.eval_tanh = (float *)(arena + 5120);
-  t.eval_dense3_y = (float *)(arena + 4864);
+  t.gradient_norm_whole = (float *)(arena + 8192);
+  t.dense2_w_stage = (float *)(arena + 6400);
+  t.dense3_y_stage = (float *)(arena + 7168);
+  t.cross_entropy_z_stage = (float *)(arena + 7168);
+  t.cross_entropy_z_stage_2 = (float *)(arena + 7680);
+  t.tanh_stage = (float *)(arena + 7680);
+  t.dense2_w_grad_stage = (float *)(arena + 7680);
+  t.eval_x = (float *)(arena + 4608);
+  t.eval_label = (int *)(arena + 4864);
+  t.eval_dense1_y = (float *)(arena + 5376);
+  t.eval_relu = (float *)(arena + 5120);
+  t.eval_dense2_y = (float *)(arena + 5120);
+  t.eval_tanh = (float *)(arena + 5376);
+  t.eval_dense3_y = (float *)(arena + 4608);
   t.eval_dense3_y_2 = (float *)(arena + 4608);
   t.eval_cross_entropy_top = (float *)(arena + 5376);
-  t.eval_cross_entropy_z = (float *)(arena + 4864);
-  t.eval_cross_entropy_total = (float *)(arena + 4864);
+  t.eval_cross_entropy_z = (float *)(arena + 5120);
+  t.eval_cross_entropy_total = (float *)(arena + 5120);
   t.eval_cross_entropy_picked = (float *)(arena + 5632);
-  t.eval_cross_entropy_sum = (float *)(arena + 4608);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 4864);
-  t.eval_cross_entropy = (float *)(arena + 5120);
-  t.eval_dense1_w_whole = (float *)(arena + 4608);
+  t.eval_cross_entropy_sum = (float *)(arena + 5120);
+  t.eval_cross_entropy_sum_2 = (float *)(arena + 4608);
+  t.eval_cross_entropy = (float *)(arena + 4864);
+  t.eval_dense1_w_whole = (float *)(arena + 5120);
   t.eval_dense1_b_whole = (float *)(arena + 4608);
-  t.eval_relu_moved = (float *)(arena + 5120);
-  t.eval_dense2_w_moved = (float *)(arena + 4608);
+  t.eval_relu_whole = (float *)(arena + 4608);
+  t.eval_dense2_w_moved = (float *)(arena + 5376);
   t.eval_dense2_b_part = (float *)(arena + 4608);
-  t.eval_dense3_w_part = (float *)(arena + 4864);
-  t.eval_dense3_w_part_whole = (float *)(arena + 4608);
+  t.eval_dense3_w_part = (float *)(arena + 4608);
+  t.eval_dense3_w_part_whole = (float *)(arena + 5120);
   t.eval_dense3_y_part = (float *)(arena + 5120);
   t.eval_dense3_b_moved = (float *)(arena + 5632);
   t.eval_cross_entropy_top_whole = (float *)(arena + 5376);
-  t.eval_cross_entropy_z_moved = (float *)(arena + 5120);
-  t.eval_cross_entropy_z_moved_moved = (float *)(arena + 4608);
-  t.eval_cross_entropy_picked_whole = (float *)(arena + 5632);
-  t.eval_cross_entropy_picked_whole_moved = (float *)(arena + 5120);
-  t.eval_label_moved = (int *)(arena + 5376);
-  t.eval_cross_entropy_total_moved = (float *)(arena + 6144);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 4608);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 4864);
-  t.eval_relu_stage = (float *)(arena + 4864);
-  t.eval_dense2_w_stage = (float *)(arena + 5376);
-  t.eval_dense3_y_stage = (float *)(arena + 4608);
-  t.eval_cross_entropy_z_stage = (float *)(arena + 4608);
-  t.eval_cross_entropy_z_moved_stage = (float *)(arena + 4864);
-  t.eval_cross_entropy_picked_whole_stage = (float *)(arena + 6400);
-  t.eval_label_stage = (int *)(arena + 6656);
-  t.eval_cross_entropy_total_stage = (float *)(arena + 4608);
+  t.eval_cross_entropy_z_moved = (float *)(arena + 4608);
+  t.eval_cross_entropy_picked_part = (float *)(arena + 4608);
+  t.eval_label_part = (int *)(arena + 5376);
+  t.eval_cross_entropy_total_moved = (float *)(arena + 5888);
+  t.eval_cross_entropy_sum_whole = (float *)(arena + 5120);
+  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 4608);
+  t.eval_dense2_w_stage = (float *)(arena + 5632);
+  t.eval_dense3_y_stage = (float *)(arena + 5376);
+  t.eval_cross_entropy_z_stage = (float *)(arena + 5376);
+  t.eval_cross_entropy_total_stage = (float *)(arena + 6144);
 }
 
 // What --save writes and --load reads.
@@ -1644,16 +1578,18 @@ static void list_stored(void) {
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   over_a = parcc_axis(2, A);
-  everybody = parcc_axis(1, RANKS);
   over_b = parcc_axis(1, B);
+  everybody = parcc_axis(1, RANKS);
   parcc_events(event, 13);
   place_tensors();
   co = parcc_block(8, 2, parcc.rank / 2 % A);
   ci = parcc_block(8, 2, parcc.rank / 1 % B);
   co_2 = parcc_block(5, 2, parcc.rank / 2 % A);
-  co_3 = parcc_block(5, 4, (parcc.rank / 2 % A) * B + parcc.rank / 1 % B);
+  co_3 = parcc_block(5, 2, parcc.rank / 2 % A);
+  co_3 = parcc_block_in(co_3, 2, parcc.rank / 1 % B);
   co_4 = parcc_block(9, 2, parcc.rank / 1 % B);
-  batch = parcc_block(6, 4, (parcc.rank / 2 % A) * B + parcc.rank / 1 % B);
+  batch = parcc_block(6, 2, parcc.rank / 2 % A);
+  batch = parcc_block_in(batch, 2, parcc.rank / 1 % B);
   batch_2 = parcc_block(6, 2, parcc.rank / 2 % A);
   co_5 = parcc_block(5, 2, parcc.rank / 1 % B);
   batch_3 = parcc_block(6, 2, parcc.rank / 1 % B);
@@ -1673,7 +1609,8 @@ int main(int argc, char **argv) {
 
   for (long count; (count = parcc_next_eval()) > 0;) {
     samples = count;
-    batch = parcc_block(count, 4, (parcc.rank / 2 % A) * B + parcc.rank / 1 % B);
+    batch = parcc_block(count, 2, parcc.rank / 2 % A);
+    batch = parcc_block_in(batch, 2, parcc.rank / 1 % B);
     batch_2 = parcc_block(count, 2, parcc.rank / 2 % A);
     batch_3 = parcc_block(count, 2, parcc.rank / 1 % B);
     LOAD_BATCH(0, t.eval_x, batch, {0, 7});

@@ -40,6 +40,13 @@ for n in 1 2 3 4 5; do
 done
 right "collectives on 1 rank without mpiexec" sh -c "'$parcc_cc' --target=host '$here/collectives.cu' -o one && ./one --quiet"
 
+section "changes of layout"
+for n in 2 3 4 5 6; do
+  make layouts$n layouts --check -DRANKS=$n
+  right "changes of layout on $n ranks" on $n ./layouts$n --quiet
+  right "changes of layout on $n ranks, in the checking mode" env PARCC_HOST_CHECK=1 PARCC_HOST_SEED=$n on $n ./layouts$n --quiet
+done
+
 section "data"
 python3 "$here/make_data.py" data >out 2>&1 || fail "make_data.py"
 read -r train_sum eval_sum <data/expected
@@ -243,7 +250,7 @@ if command -v nvcc >/dev/null 2>&1 && [ -f "$build/lib/libparcc_rt_cuda.a" ]; th
   cuda() {
     if timeout 300 "$parcc_cc" --target=cuda "$@" -o cuda >out 2>&1 && [ ! -s out ]; then pass; else fail "nvcc: $*"; fi
   }
-  for source in kernels random blas collectives reader stored faults stall; do cuda -arch sm_80 "$here/$source.cu"; done
+  for source in kernels random blas collectives layouts reader stored faults stall; do cuda -arch sm_80 "$here/$source.cu"; done
   cuda -arch sm_75,sm_80,sm_90 -Wall -Wextra "$here/mlp.cu"
   cuda -arch sm_90 -DREAL64 -Wall -Wextra "$here/mlp.cu"
   right "a program for GPUs tells its options" sh -c './cuda --help | grep -q Usage'
