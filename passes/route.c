@@ -51,6 +51,12 @@ static void add_option(Search *s, int a, Option option) {
   s->option[a][s->n_options[a]++] = option;
 }
 
+// In the units in which the dimension is cut already, if it is.
+static Cut plain_cut(const Search *s, int dim) {
+  const Cut *from = &s->from->cut[dim];
+  return from->units != 0 && cut_is_plain(from, s->shape->extent[dim]) ? *from : cut_plain(s->shape->extent[dim], 1);
+}
+
 // few: only as it was and as it is to be.
 static void list_options(Search *s, bool few) {
   s->n_states = 1;
@@ -61,15 +67,14 @@ static void list_options(Search *s, bool few) {
     const AxisLayout *to = &s->to->axis[a];
     if (s->axes >> a & 1 && !few && s->mesh->axis[a].size > 1) {
       add_option(s, a, (Option){.axis = {.kind = LAYOUT_REPLICATED}});
-      if (to->kind == LAYOUT_SHARD)
-        add_option(s, a, (Option){.axis = *to, .cut = cut_plain(s->shape->extent[to->dim], 1)});
+      if (to->kind == LAYOUT_SHARD) add_option(s, a, (Option){.axis = *to, .cut = plain_cut(s, to->dim)});
     }
     s->n_states *= s->n_options[a];
   }
 }
 
 // The layout with one option for each axis; false if axes that cut one dimension do not agree how. Those of size 1 agree
-// with whatever the others do.
+// with whatever the others do in the same units.
 static bool build_state(const Search *s, int number, Layout *layout) {
   memset(layout, 0, sizeof *layout);
   for (int a = 0; a < s->mesh->n_axes; a++) {
@@ -79,7 +84,7 @@ static bool build_state(const Search *s, int number, Layout *layout) {
     if (option->axis.kind != LAYOUT_SHARD) continue;
     Cut *cut = &layout->cut[option->axis.dim];
     const bool taken = cut->units != 0 && memcmp(cut, &option->cut, sizeof *cut) != 0;
-    if (taken && s->mesh->axis[a].size > 1) return false;
+    if (taken && (s->mesh->axis[a].size > 1 || cut->units != option->cut.units)) return false;
     if (!taken) *cut = option->cut;
   }
   return true;
@@ -130,7 +135,7 @@ Route route_find(Arena *scratch, const Mesh *mesh, const Shape *shape, const Lay
   Search search = {.mesh = mesh, .shape = shape, .from = from, .to = to, .axes = reshard_axes(mesh, from, to)}, *s = &search;
   list_options(s, false);
   if (s->n_states > MAX_STATES) list_options(s, true);
-  State *states = NEW_ARRAY(scratch, State, s->n_states);
+  State *states = NEW_ARRAY(scratch, State, s->n_states + 1);
   int start = -1, end = -1;
   for (int i = 0; i < s->n_states; i++) {
     states[i].valid = build_state(s, i, &states[i].layout);
@@ -139,7 +144,11 @@ Route route_find(Arena *scratch, const Mesh *mesh, const Shape *shape, const Lay
     if (start < 0 && reshard_axes(mesh, &states[i].layout, from) == 0) start = i;
     if (end < 0 && reshard_axes(mesh, &states[i].layout, to) == 0) end = i;
   }
-  if (start < 0 || end < 0) fatal("a change of layout between layouts that are none");
+  if (start < 0) fatal("a change from a layout that is none");
+  if (end < 0) { // cut along the batch in units of its own: there is no other like it
+    end = s->n_states++;
+    states[end] = (State){.layout = *to, .valid = true, .before = -1};
+  }
   states[start].reached = true;
   for (int i = start; i >= 0 && i != end; i = nearest(states, s->n_states)) {
     states[i].done = true;
