@@ -4,7 +4,7 @@
 //   plan        data parallel: the batch of 7 is divided over the ranks, parameters are on every rank
 //   parameters  105
 //   memory      6912 bytes on each device, in one arena (largest sum of live tensors: 6912)
-//   moved by the busiest rank in a step: forward 3 collectives, 227 bytes; backward 4 collectives, 672 bytes
+//   moved by the busiest rank in a step: forward 3 collectives, 227 bytes; backward 3 collectives, 672 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 3 PROG --data DIR
 
@@ -28,7 +28,6 @@ enum { RANKS = 3, DATA = 3 };
 
 static Interval batch; // this rank's part of 7, over data
 static Interval n; // this rank's part of 7, over no axis
-static Interval n_2; // this rank's part of 7, over data
 static ncclComm_t over_data;
 static cudaEvent_t event[3];
 static long samples = 7; // in the batch at hand
@@ -41,7 +40,6 @@ static const ParccDivision division[] = {
     {2, {{7, 7, 1, 0, 0, 1, 3}, {5, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -2}, {1, 1, -2}}},
     {2, {{7, 7, 1, 0, 0, 1, 2}, {5, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -2}}},
     {2, {{7, 0, 1, 0, 0, 1, 0}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -1}, {1, 1, -1}}},
-    {2, {{7, 7, 1, 0, 0, 1, 1}, {6, 0, 1, 0, 0, 1, 0}}, 2, {{1, 3, -2}, {1, 1, -1}}},
 };
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
@@ -133,8 +131,7 @@ static struct {
   float *table_grad_whole; // table.grad.whole [6, 3]
   float *dense2_b_grad_whole; // dense2.b.grad.whole [4]
   float *dense2_w_grad_whole; // dense2.w.grad.whole [4, 6]
-  float *sorted_y_grad_3_part; // sorted.y.grad.3.part [n_2.len, 6]
-  float *sorted_y_grad_3_part_moved; // sorted.y.grad.3.part.moved [batch.len, 6]
+  float *sorted_y_grad_3_part; // sorted.y.grad.3.part [batch.len, 6]
   float *heat_grad_3_whole; // heat.grad.3.whole []
   float *weight_grad_whole; // weight.grad.whole [6]
   float *dense1_b_grad_whole; // dense1.b.grad.whole [6]
@@ -539,7 +536,7 @@ __global__ void k_embedding_grad(float *__restrict__ grad, const float *__restri
 }
 
 // dense2: dense_sorted_grad (opaque.dnn:18)
-__global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, const float *__restrict__ grad4, const float *__restrict__ moved, long N, long CI) {
+__global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ w, const float *__restrict__ grad4, const float *__restrict__ part, long N, long CI) {
   GRID2_LANES(n, N, ci0, lanes, CI) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
@@ -551,7 +548,7 @@ __global__ void k_dense_sorted_grad(float *__restrict__ grad3, const float *__re
     float grad_2[LANES];
     LANE(l, lanes) {
       const long ci = ci0 + l;
-      grad_2[l] = (grad_[l] + grad4[n * CI + ci]) + moved[n * CI + ci];
+      grad_2[l] = (grad_[l] + grad4[n * CI + ci]) + part[n * CI + ci];
       grad3[n * CI + ci] = grad_2[l];
     }
   }
@@ -905,24 +902,15 @@ static void backward(void) {
 
   AT("reduce_scatter", "opaque.dnn:16");
   // reduce_scatter sorted.y.grad.3: [n, c], a sum over data -> [n/data, c]
-  parcc_reduce_scatter(t.sorted_y_grad_3, &division[4], t.sorted_y_grad_3_part, &division[5], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_data);
+  parcc_reduce_scatter(t.sorted_y_grad_3, &division[4], t.sorted_y_grad_3_part, &division[0], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_data);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.sorted_y_grad_3, 168});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("exchange", "opaque.dnn:16");
-  // exchange sorted.y.grad.3.part: [n/data, c] -> [n/data, c]
-  parcc_exchange(t.sorted_y_grad_3_part, &division[5], t.sorted_y_grad_3_part_moved, &division[0], NULL, PARCC_FLOAT, samples, over_data);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.sorted_y_grad_3_part, 72});
 
   AT("dense2 dense", "opaque.dnn:18");
-  LAUNCH_LANES(k_dense_sorted_grad, 6 * batch.len, t.sorted_y_grad_4, t.cross_entropy_z_grad_3, t.dense2_w, t.sorted_y_grad_2, t.sorted_y_grad_3_part_moved, batch.len, 6);
+  LAUNCH_LANES(k_dense_sorted_grad, 6 * batch.len, t.sorted_y_grad_4, t.cross_entropy_z_grad_3, t.dense2_w, t.sorted_y_grad_2, t.sorted_y_grad_3_part, batch.len, 6);
   LAUNCH_LANES(k_dense_grad, 24, t.dense2_w_grad, t.cross_entropy_z_grad_3, t.sorted_y, 4, 6, batch.len);
-  LIFETIME_END({t.sorted_y_grad_2, 72}, {t.sorted_y_grad_3_part_moved, 72}, {t.cross_entropy_z_grad_3, 48});
+  LIFETIME_END({t.sorted_y_grad_2, 72}, {t.sorted_y_grad_3_part, 72}, {t.cross_entropy_z_grad_3, 48});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
@@ -1156,7 +1144,7 @@ static void place_tensors(void) {
   t.tanh_ = (float *)(arena + 2816);
   t.sorted_y = (float *)(arena + 3584);
   t.sorted_place = (int *)(arena + 3840);
-  t.distances = (float *)(arena + 5376);
+  t.distances = (float *)(arena + 5120);
   t.stop = (float *)(arena + 2560);
   t.stop_2 = (float *)(arena + 3072);
   t.distances_2 = (float *)(arena + 2560);
@@ -1173,7 +1161,7 @@ static void place_tensors(void) {
   t.exp_ = (float *)(arena + 6144);
   t.mean_sum = (float *)(arena + 5896);
   t.mean_sum_3 = (float *)(arena + 5900);
-  t.mean_2 = (float *)(arena + 5120);
+  t.mean_2 = (float *)(arena + 5376);
   t.mul = (float *)(arena + 3072);
   t.add_2 = (float *)(arena + 2560);
   t.weight_grad = (float *)(arena + 4344);
@@ -1215,7 +1203,7 @@ static void place_tensors(void) {
   t.sorted_y_grad_3 = (float *)(arena + 6144);
   t.heat_grad_3 = (float *)(arena + 4608);
   t.sorted_y_grad_4 = (float *)(arena + 4864);
-  t.tanh_grad = (float *)(arena + 5376);
+  t.tanh_grad = (float *)(arena + 5120);
   t.dense1_y_2_grad = (float *)(arena + 3584);
   t.sorted_y_whole = (float *)(arena + 4864);
   t.stop_whole = (float *)(arena + 3328);
@@ -1228,8 +1216,7 @@ static void place_tensors(void) {
   t.table_grad_whole = (float *)(arena + 4272);
   t.dense2_b_grad_whole = (float *)(arena + 4256);
   t.dense2_w_grad_whole = (float *)(arena + 4096);
-  t.sorted_y_grad_3_part = (float *)(arena + 4864);
-  t.sorted_y_grad_3_part_moved = (float *)(arena + 5376);
+  t.sorted_y_grad_3_part = (float *)(arena + 5120);
   t.heat_grad_3_whole = (float *)(arena + 4608);
   t.weight_grad_whole = (float *)(arena + 4344);
   t.dense1_b_grad_whole = (float *)(arena + 4368);
@@ -1319,7 +1306,6 @@ int main(int argc, char **argv) {
   place_tensors();
   batch = parcc_block(7, 3, parcc.rank / 1 % DATA);
   n = parcc_block(7, 1, 0);
-  n_2 = parcc_block(7, 3, parcc.rank / 1 % DATA);
   list_stored();
   init();
   parcc_load();
