@@ -22,6 +22,8 @@ void pass_apply_plan(Graph *graph, const Mesh *mesh);
 void pass_lower(Compilation *c);
 // Reductions over the same ranks become one.
 void pass_bucket(Compilation *c);
+// Stored tensors are brought together before their layer begins.
+void pass_fetch_ahead(Compilation *c);
 // Collectives get their stream; events make every order between streams explicit.
 void pass_schedule(Compilation *c);
 // Every buffer gets its place in the arena.

@@ -37,6 +37,7 @@ const Pass pipeline[] = {
     {"apply-plan", "changes of layout as operators", apply_plan},
     {"lower", "kernels, matrix products and collectives of one rank", pass_lower},
     {"bucket", "reductions over the same ranks in one", pass_bucket},
+    {"fetch-ahead", "stored tensors are gathered before their layer begins", pass_fetch_ahead},
     {"schedule", "streams and events", pass_schedule},
     {"plan-memory", "a place for every buffer", pass_plan_memory},
     {"end-lifetimes", "where buffers are used for the last time", pass_end_lifetimes},

@@ -16,6 +16,7 @@ typedef struct Scheduler {
   VEC(int) free; // events that nobody waits for any more
   VEC(Step *) out;
   int event;     // at hand
+  bool ready;    // the communication stream waits for all that the compute stream has been given
   bool conditional; // the procedure at hand does not run in every step: what it waits for has to be waited for again
 } Scheduler;
 
@@ -37,6 +38,7 @@ static Step *sync_step(Scheduler *s, StepKind kind, int event, Stream stream, co
 static void wait_for_buffer(Scheduler *s, int buffer, const Step *near) {
   const int event = s->pending[buffer];
   if (event < 0) return;
+  s->ready = false;
   sync_step(s, STEP_WAIT, event, STREAM_COMPUTE, near)->sync.collective = s->running[event];
   for (int b = 0; b < s->program->buffers.len; b++) // a change has two or three buffers
     if (s->pending[b] == event) s->pending[b] = -1;
@@ -73,14 +75,16 @@ static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
   if (s->program->buffers.len > 0) memcpy(before, s->pending, sizeof *before * (size_t)s->program->buffers.len);
   s->out.at = NULL;
   s->out.len = s->out.cap = 0;
+  s->ready = false;
   for (int i = 0; i < procedure->steps.len; i++) {
     Step *step = procedure->steps.at[i];
     StepUse use = {s, step};
     step_visit_tensors(step, wait_for_tensor, &use);
-    if (communicates(step)) {
+    if (communicates(step) && !s->ready) {
       sync_step(s, STEP_RECORD, READY, STREAM_COMPUTE, step);
       sync_step(s, STEP_WAIT, READY, STREAM_COMM, step);
     }
+    s->ready = communicates(step);
     vec_push(s->program->arena, &s->out, step);
     if (!communicates(step)) continue;
     const int event = new_event(s);

@@ -31,20 +31,20 @@ static long samples = 6; // in the batch at hand
 // How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of
 // each axis (-1: replicated, -2: divided, else the coordinate that holds the tensor).
 static const ParccDivision division[] = {
-    {2, {{6, 6, 1, 0, 0, 1, 7}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
-    {2, {{6, 6, 1, 0, 0, 1, 5}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -2}}},
     {2, {{9, 0, 1, 0, 0, 1, 0}, {8, 8, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
     {2, {{9, 0, 1, 0, 0, 1, 0}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
+    {2, {{6, 6, 1, 0, 0, 1, 7}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
+    {2, {{6, 6, 1, 0, 0, 1, 5}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -2}}},
+    {2, {{5, 5, 1, 0, 0, 1, 1}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -1}}},
+    {2, {{5, 0, 1, 0, 0, 1, 0}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
+    {1, {{5, 5, 1, 0, 0, 1, 3}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -1}}},
+    {1, {{5, 5, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
     {2, {{9, 9, 1, 0, 0, 1, 2}, {8, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
     {1, {{9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
     {1, {{9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
-    {2, {{5, 5, 1, 0, 0, 1, 1}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -1}}},
-    {2, {{5, 0, 1, 0, 0, 1, 0}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
     {2, {{5, 0, 1, 0, 0, 1, 0}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
     {2, {{6, 6, 1, 0, 0, 1, 5}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -2}}},
     {2, {{6, 6, 1, 0, 0, 1, 5}, {5, 5, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
-    {1, {{5, 5, 1, 0, 0, 1, 3}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -1}}},
-    {1, {{5, 5, 1, 0, 0, 1, 2}}, 3, {{2, 2, -1}, {1, 2, -2}, {1, 1, -1}}},
     {2, {{6, 6, 1, 0, 0, 1, 6}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, 0}, {1, 2, -2}, {1, 1, -2}}},
     {1, {{6, 6, 1, 0, 0, 1, 5}}, 3, {{2, 2, -2}, {1, 2, -1}, {1, 1, -2}}},
     {1, {{6, 6, 1, 0, 0, 1, 7}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
@@ -610,47 +610,49 @@ static void forward_dense1(void) {
   // all_gather dense1.w: [co/a, ci] -> [co, ci]
   CHECK_NCCL(ncclAllGather(t.dense1_w, t.dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+
+  AT("dense1 broadcast", "layouts.dnn:5");
+  // broadcast dense1.b: [co], on a 1 -> [co]
+  CHECK_NCCL(ncclBroadcast(t.dense1_b, t.dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+
+  AT("dense2 all_gather", "layouts.dnn:6");
+  // all_gather dense2.w: [co, ci/b] -> [co, ci]
+  parcc_all_gather(t.dense2_w, &division[0], t.dense2_w_whole, &division[1], t.dense2_w_stage, PARCC_FLOAT, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense1 dense", "layouts.dnn:5");
   // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
       t.dense1_w_whole, 7, t.x, 7, &zero, t.dense1_y, 8));
-  LIFETIME_END({t.dense1_w_whole, 224});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense1 broadcast", "layouts.dnn:5");
-  // broadcast dense1.b: [co], on a 1 -> [co]
-  CHECK_NCCL(ncclBroadcast(t.dense1_b, t.dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
-  AT("dense1 dense", "layouts.dnn:5");
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LAUNCH_ROWS(k_dense_relu, batch.len, t.relu, t.dense1_y, t.dense1_b_whole, batch.len, 8);
-  LIFETIME_END({t.dense1_y, 64}, {t.dense1_b_whole, 32});
+  LIFETIME_END({t.dense1_w_whole, 224}, {t.dense1_y, 64}, {t.dense1_b_whole, 32});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 all_gather", "layouts.dnn:6");
   // all_gather relu: [batch/a/b, co] -> [batch/a, co]
-  parcc_all_gather(t.relu, &division[0], t.relu_whole, &division[1], NULL, PARCC_FLOAT, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-  // all_gather dense2.w: [co, ci/b] -> [co, ci]
-  parcc_all_gather(t.dense2_w, &division[2], t.dense2_w_whole, &division[3], t.dense2_w_stage, PARCC_FLOAT, samples, 2, over_b);
+  parcc_all_gather(t.relu, &division[2], t.relu_whole, &division[3], NULL, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.dense2_w_stage, 288});
-}
 
-// forward: from dense2 on
-static void forward_dense2(void) {
+  AT("dense3 all_gather", "layouts.dnn:7");
+  // all_gather dense3.w: [co/a, ci] -> [co, ci]
+  parcc_all_gather(t.dense3_w, &division[4], t.dense3_w_whole, &division[5], NULL, PARCC_FLOAT, samples, 1, over_a);
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+
+  AT("dense3 exchange", "layouts.dnn:7");
+  // exchange dense3.b: [co/a/b] -> [co/b]
+  parcc_exchange(t.dense3_b, &division[6], t.dense3_b_moved, &division[7], NULL, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  LIFETIME_END({t.dense2_w_stage, 288});
+
   AT("dense2 slice", "layouts.dnn:6");
   // slice dense2.w.whole: [co, ci] -> [co/b, ci]
-  parcc_slice(t.dense2_w_whole, &division[3], t.dense2_w_whole_part, &division[4], PARCC_FLOAT, samples);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  parcc_slice(t.dense2_w_whole, &division[1], t.dense2_w_whole_part, &division[8], PARCC_FLOAT, samples);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("dense2 dense", "layouts.dnn:6");
   // dense2.y[batch, co] = sum(ci) (relu.whole[batch, ci] * dense2.w.whole.part[co, ci])
@@ -658,26 +660,22 @@ static void forward_dense2(void) {
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, co_4.len, batch_2.len, 8, &one,
       t.dense2_w_whole_part, 8, t.relu_whole, 8, &zero, t.dense2_y, (co_4.len > 0 ? co_4.len : 1)));
   LIFETIME_END({t.relu_whole, 96}, {t.dense2_w_whole_part, 160});
+}
 
+// forward: from dense2 on
+static void forward_dense2(void) {
   AT("dense2 slice", "layouts.dnn:6");
   // slice dense2.b: [co] -> [co/b]
-  parcc_slice(t.dense2_b, &division[5], t.dense2_b_part, &division[6], PARCC_FLOAT, samples);
+  parcc_slice(t.dense2_b, &division[9], t.dense2_b_part, &division[10], PARCC_FLOAT, samples);
 
   AT("dense2 dense", "layouts.dnn:6");
   LAUNCH_ROWS(k_dense_tanh, batch_2.len, t.tanh_, t.dense2_y, t.dense2_b_part, batch_2.len, co_4.len);
-  LIFETIME_END({t.dense2_y, 60});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 all_gather", "layouts.dnn:7");
-  // all_gather dense3.w: [co/a, ci] -> [co, ci]
-  parcc_all_gather(t.dense3_w, &division[7], t.dense3_w_whole, &division[8], NULL, PARCC_FLOAT, samples, 1, over_a);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.dense2_y, 60});
 
   AT("dense3 slice", "layouts.dnn:7");
   // slice dense3.w.whole: [co, ci] -> [co, ci/b]
-  parcc_slice(t.dense3_w_whole, &division[8], t.dense3_w_whole_part, &division[9], PARCC_FLOAT, samples);
+  parcc_slice(t.dense3_w_whole, &division[5], t.dense3_w_whole_part, &division[11], PARCC_FLOAT, samples);
 
   AT("dense3 dense", "layouts.dnn:7");
   // dense3.y[batch, co] = sum(ci) (tanh[batch, ci] * dense3.w.whole.part[co, ci])
@@ -690,22 +688,12 @@ static void forward_dense2(void) {
 
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
-  parcc_reduce_scatter(t.dense3_y, &division[10], t.dense3_y_part, &division[11], t.dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  parcc_reduce_scatter(t.dense3_y, &division[12], t.dense3_y_part, &division[13], t.dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 exchange", "layouts.dnn:7");
-  // exchange dense3.b: [co/a/b] -> [co/b]
-  parcc_exchange(t.dense3_b, &division[12], t.dense3_b_moved, &division[13], NULL, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.dense3_y, 60}, {t.dense3_y_stage, 60});
-}
 
-// forward: from dense3 on
-static void forward_dense3(void) {
   AT("dense3 dense", "layouts.dnn:7");
   LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.dense3_y_2, t.cross_entropy_top, t.dense3_y_part, t.dense3_b_moved, batch_2.len, co_5.len);
   LIFETIME_END({t.dense3_y_part, 36}, {t.dense3_b_moved, 12});
@@ -715,20 +703,23 @@ static void forward_dense3(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_top, t.cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_LANES(k_cross_entropy, batch_2.len, t.cross_entropy_z, t.cross_entropy_picked, t.dense3_y_2, t.cross_entropy_top_whole, t.label, batch_2.len, co_5.len, co_5.lo);
   LIFETIME_END({t.dense3_y_2, 36}, {t.cross_entropy_top_whole, 12});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+}
 
+// forward: from exchange on
+static void forward_exchange(void) {
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
-  parcc_exchange(t.cross_entropy_z, &division[11], t.cross_entropy_z_moved, &division[14], t.cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  parcc_exchange(t.cross_entropy_z, &division[13], t.cross_entropy_z_moved, &division[14], t.cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.cross_entropy_z_stage, 60});
 
   AT("cross_entropy", "layouts.dnn:7");
@@ -742,23 +733,20 @@ static void forward_dense3(void) {
   AT("reduce_scatter", "layouts.dnn:7");
   // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
   parcc_reduce_scatter(t.cross_entropy_picked, &division[15], t.cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("slice", "layouts.dnn:7");
   // slice label: [batch/a] -> [batch/a/b]
   parcc_slice(t.label, &division[15], t.label_part, &division[16], PARCC_INT, samples);
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-}
 
-// forward: from exchange on
-static void forward_exchange(void) {
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.cross_entropy_total, &division[17], t.cross_entropy_total_moved, &division[16], NULL, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.cross_entropy_total, 12}, {t.cross_entropy_picked, 12});
 
   AT("cross_entropy", "layouts.dnn:7");
@@ -770,8 +758,11 @@ static void forward_exchange(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+}
 
+// forward: from cross_entropy on
+static void forward_cross_entropy(void) {
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy4, 1, t.cross_entropy_sum_2, t.label, batch_2.len);
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
@@ -781,7 +772,7 @@ static void forward_exchange(void) {
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("cross_entropy", "layouts.dnn:7");
@@ -793,8 +784,8 @@ static void forward_exchange(void) {
 static void forward(void) {
   forward_dense1();
   forward_dense2();
-  forward_dense3();
   forward_exchange();
+  forward_cross_entropy();
 }
 
 // backward: from cross_entropy on
@@ -805,20 +796,19 @@ static void backward_cross_entropy(void) {
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.label_part, t.cross_entropy_sum_grad, t.cross_entropy_total_moved, batch.len);
   LIFETIME_END({t.label_part, 8}, {t.cross_entropy_total_moved, 8});
   LAUNCH_FLAT(k_cross_entropy_grad3, batch_2.len, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, batch_2.len);
-  LIFETIME_END({t.cross_entropy_sum_grad, 4});
   LAUNCH_ROWS(k_cross_entropy_grad4, batch_2.len, t.cross_entropy_z_grad, t.cross_entropy_picked_grad, t.label, batch_2.len, 5);
-  LIFETIME_END({t.label, 12}, {t.cross_entropy_picked_grad, 12});
+  LIFETIME_END({t.cross_entropy_sum_grad, 4}, {t.label, 12}, {t.cross_entropy_picked_grad, 12});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("all_to_all", "layouts.dnn:7");
   // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
-  parcc_exchange(t.cross_entropy_z, &division[11], t.cross_entropy_z_moved_2, &division[18], t.cross_entropy_z_stage_2, PARCC_FLOAT, samples, everybody);
+  parcc_exchange(t.cross_entropy_z, &division[13], t.cross_entropy_z_moved_2, &division[18], t.cross_entropy_z_stage_2, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
   AT("slice", "layouts.dnn:7");
   // slice cross_entropy.z.grad: [batch/a, c] -> [batch/a/b, c]
-  parcc_slice(t.cross_entropy_z_grad, &division[10], t.cross_entropy_z_grad_part, &division[18], PARCC_FLOAT, samples);
+  parcc_slice(t.cross_entropy_z_grad, &division[12], t.cross_entropy_z_grad_part, &division[18], PARCC_FLOAT, samples);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.cross_entropy_z_grad, 60}, {t.cross_entropy_z, 36}, {t.cross_entropy_z_stage_2, 16});
 
@@ -830,7 +820,7 @@ static void backward_cross_entropy(void) {
 
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.b.grad: [co], a sum over a, a sum over b -> [co/a/b]
-  parcc_reduce_scatter(t.dense3_b_grad, &division[19], t.dense3_b_grad_part, &division[12], NULL, PARCC_FLOAT, ncclSum, samples, 3, everybody);
+  parcc_reduce_scatter(t.dense3_b_grad, &division[19], t.dense3_b_grad_part, &division[6], NULL, PARCC_FLOAT, ncclSum, samples, 3, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
 
   AT("dense3 dense", "layouts.dnn:7");
@@ -844,8 +834,8 @@ static void backward_cross_entropy(void) {
   AT("dense3 all_to_all", "layouts.dnn:7");
   // all_to_all tanh: [batch/a, co/b] -> [batch/a/b, co]
   parcc_exchange(t.tanh_, &division[20], t.tanh_moved, &division[21], t.tanh_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.tanh_, 60}, {t.tanh_stage, 32});
 }
 
@@ -861,9 +851,9 @@ static void backward_dense3(void) {
 
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.w.grad: [co, ci], a sum over a, a sum over b -> [co/a, ci], a sum over b
-  parcc_reduce_scatter(t.dense3_w_grad, &division[8], t.dense3_w_grad_part, &division[7], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_a);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  parcc_reduce_scatter(t.dense3_w_grad, &division[5], t.dense3_w_grad_part, &division[4], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_a);
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.dense3_w_grad, 180});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
@@ -871,7 +861,7 @@ static void backward_dense3(void) {
   AT("dense3 all_reduce", "layouts.dnn:7");
   // all_reduce dense3.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
   CHECK_NCCL(ncclAllReduce(t.dense3_w_grad_part, t.dense3_w_grad_part, 9 * co_2.len, ncclFloat, ncclSum, over_b, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("tanh", "layouts.dnn:6");
   LAUNCH_LANES(k_tanh_dense_grad, 9, t.dense2_y_2_grad, t.dense2_b_grad, t.tanh_grad, t.tanh_moved, 9, batch.len);
@@ -881,9 +871,9 @@ static void backward_dense3(void) {
 
   AT("dense2 reduce_scatter", "layouts.dnn:6");
   // reduce_scatter dense2.b.grad: [co], a sum over a, a sum over b -> [co/b], a sum over a
-  parcc_reduce_scatter(t.dense2_b_grad, &division[5], t.dense2_b_grad_part, &division[6], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  parcc_reduce_scatter(t.dense2_b_grad, &division[9], t.dense2_b_grad_part, &division[10], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LIFETIME_END({t.dense2_b_grad, 36});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
@@ -891,30 +881,24 @@ static void backward_dense3(void) {
   AT("dense2 all_reduce", "layouts.dnn:6");
   // all_reduce dense2.b.grad.part: [co/b], a sum over a -> [co/b]
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_part, t.dense2_b_grad_part, co_4.len, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("dense2 dense", "layouts.dnn:6");
   // relu.grad[batch, ci] = sum(co) (dense2.y.2.grad[batch, co] * dense2.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8, batch.len, 9, &one,
       t.dense2_w_whole, 8, t.dense2_y_2_grad, 9, &zero, t.relu_grad, 8));
-  LIFETIME_END({t.dense2_w_whole, 288});
-}
-
-// backward: from dense2 on
-static void backward_dense2(void) {
-  AT("dense2 dense", "layouts.dnn:6");
   // dense2.w.grad[co, ci] = sum(batch) (dense2.y.2.grad[batch, co] * relu[batch, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 8, 9, batch.len, &one,
       t.relu, 8, t.dense2_y_2_grad, 9, &zero, t.dense2_w_grad, 8));
-  LIFETIME_END({t.dense2_y_2_grad, 72});
+  LIFETIME_END({t.dense2_w_whole, 288}, {t.dense2_y_2_grad, 72});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense2 reduce_scatter", "layouts.dnn:6");
   // reduce_scatter dense2.w.grad: [co, ci], a sum over a, a sum over b -> [co, ci/b], a sum over a
-  parcc_reduce_scatter(t.dense2_w_grad, &division[3], t.dense2_w_grad_part, &division[2], t.dense2_w_grad_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  parcc_reduce_scatter(t.dense2_w_grad, &division[1], t.dense2_w_grad_part, &division[0], t.dense2_w_grad_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LIFETIME_END({t.dense2_w_grad, 288}, {t.dense2_w_grad_stage, 288});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
@@ -922,8 +906,11 @@ static void backward_dense2(void) {
   AT("dense2 all_reduce", "layouts.dnn:6");
   // all_reduce dense2.w.grad.part: [co, ci/b], a sum over a -> [co, ci/b]
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_part, t.dense2_w_grad_part, 9 * ci.len, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+}
 
+// backward: from relu on
+static void backward_relu(void) {
   AT("relu", "layouts.dnn:5");
   LAUNCH_LANES(k_relu_dense_grad, 8, t.dense1_y_2_grad, t.dense1_b_grad, t.relu, t.relu_grad, 8, batch.len);
   LIFETIME_END({t.relu, 64}, {t.relu_grad, 64});
@@ -962,7 +949,7 @@ static void backward_dense2(void) {
 static void backward(void) {
   backward_cross_entropy();
   backward_dense3();
-  backward_dense2();
+  backward_relu();
 }
 
 // What is only reported: metrics and the gradients' norm.
@@ -978,7 +965,7 @@ static void report(void) {
   // reduce dense1.w.grad.square: [], a sum over a -> [], on a 1
   CHECK_NCCL(ncclReduce(t.dense1_w_grad_square, t.dense1_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
 
   AT("dense2 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_w_grad_square, t.dense2_w_grad_part_whole, 9, ci.len);
@@ -991,7 +978,7 @@ static void report(void) {
     CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_square_moved, t.dense2_w_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
   }
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("dense2 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_part_whole, co_4.len);
@@ -1004,7 +991,7 @@ static void report(void) {
     CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_square_moved, t.dense2_b_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
   }
   CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense3 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_w_grad_square, t.dense3_w_grad_part_whole, 9 * co_2.len);
@@ -1060,7 +1047,7 @@ static void update(void) {
   if (parcc.rank / 2 % A == 1) {
     LAUNCH_FLAT(k_adam, 8, t.dense1_b_m, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole_moved, 8, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   }
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LIFETIME_END({t.dense1_w_grad_part_whole, 112}, {t.dense1_b_grad_whole_moved, 32});
 
   AT("dense2 adam", "layouts.dnn:10");
@@ -1069,12 +1056,12 @@ static void update(void) {
 
   AT("dense2 slice", "layouts.dnn:10");
   // slice dense2.b.moment2: [co] -> [co/b]
-  parcc_slice(t.dense2_b_moment2, &division[5], t.dense2_b_moment2_part, &division[6], PARCC_FLOAT, samples);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  parcc_slice(t.dense2_b_moment2, &division[9], t.dense2_b_moment2_part, &division[10], PARCC_FLOAT, samples);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("dense2 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam3, co_4.len, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_part_whole, t.dense2_b_moment2_part, t.dense2_b_part, co_4.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_part_whole, 20}, {t.dense2_b_moment2_part, 20});
 
   AT("dense3 adam", "layouts.dnn:10");
@@ -1087,19 +1074,17 @@ static void update(void) {
 
   AT("dense2 all_gather", "layouts.dnn:10");
   // all_gather dense2.b.v: [co/b] -> [co]
-  parcc_all_gather(t.dense2_b_v, &division[6], t.dense2_b_v_whole, &division[5], NULL, PARCC_FLOAT, samples, 2, over_b);
+  parcc_all_gather(t.dense2_b_v, &division[10], t.dense2_b_v_whole, &division[9], NULL, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
   // all_gather dense2.b.u: [co/b] -> [co]
-  parcc_all_gather(t.dense2_b_u, &division[6], t.dense2_b_u_whole, &division[5], NULL, PARCC_FLOAT, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  parcc_all_gather(t.dense2_b_u, &division[10], t.dense2_b_u_whole, &division[9], NULL, PARCC_FLOAT, samples, 2, over_b);
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.dense2_b_v, 20});
 
   AT("store", "layouts.dnn:10");
   CHECK_CUDA(cudaMemcpyAsync(t.dense2_b_moment2, t.dense2_b_v_whole, 9 * sizeof(float), cudaMemcpyDeviceToDevice, parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.dense2_b_v_whole, 36}, {t.dense2_b_u, 20});
 
   AT("store", "layouts.dnn:6");
@@ -1115,24 +1100,25 @@ static void evaluate_dense1(void) {
   AT("dense1 all_gather", "layouts.dnn:5");
   // all_gather dense1.w: [co/a, ci] -> [co, ci]
   CHECK_NCCL(ncclAllGather(t.dense1_w, t.eval_dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+
+  AT("dense1 broadcast", "layouts.dnn:5");
+  // broadcast dense1.b: [co], on a 1 -> [co]
+  CHECK_NCCL(ncclBroadcast(t.dense1_b, t.eval_dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+
+  AT("dense2 all_to_all", "layouts.dnn:6");
+  // all_to_all dense2.w: [co, ci/b] -> [co/b, ci]
+  parcc_exchange(t.dense2_w, &division[0], t.eval_dense2_w_moved, &division[8], t.eval_dense2_w_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense1 dense", "layouts.dnn:5");
   // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
       t.eval_dense1_w_whole, 7, t.eval_x, 7, &zero, t.eval_dense1_y, 8));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.eval_x, 56}, {t.eval_dense1_w_whole, 224});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense1 broadcast", "layouts.dnn:5");
-  // broadcast dense1.b: [co], on a 1 -> [co]
-  CHECK_NCCL(ncclBroadcast(t.dense1_b, t.eval_dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
-  AT("dense1 dense", "layouts.dnn:5");
   LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu, t.eval_dense1_y, t.eval_dense1_b_whole, batch.len, 8);
   LIFETIME_END({t.eval_dense1_y, 64}, {t.eval_dense1_b_whole, 32});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
@@ -1140,32 +1126,30 @@ static void evaluate_dense1(void) {
 
   AT("dense2 all_gather", "layouts.dnn:6");
   // all_gather relu: [batch/a/b, co] -> [batch/a, co]
-  parcc_all_gather(t.eval_relu, &division[0], t.eval_relu_whole, &division[1], NULL, PARCC_FLOAT, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense2 all_to_all", "layouts.dnn:6");
-  // all_to_all dense2.w: [co, ci/b] -> [co/b, ci]
-  parcc_exchange(t.dense2_w, &division[2], t.eval_dense2_w_moved, &division[4], t.eval_dense2_w_stage, PARCC_FLOAT, samples, everybody);
+  parcc_all_gather(t.eval_relu, &division[2], t.eval_relu_whole, &division[3], NULL, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.eval_relu, 64}, {t.eval_dense2_w_stage, 80});
-}
 
-// evaluate: from dense2 on
-static void evaluate_dense2(void) {
+  AT("dense3 exchange", "layouts.dnn:7");
+  // exchange dense3.b: [co/a/b] -> [co/b]
+  parcc_exchange(t.dense3_b, &division[6], t.eval_dense3_b_moved, &division[7], NULL, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  LIFETIME_END({t.eval_relu, 64}, {t.eval_dense2_w_stage, 80});
+
   AT("dense2 dense", "layouts.dnn:6");
   // dense2.y[batch, co] = sum(ci) (relu.whole[batch, ci] * dense2.w.moved[co, ci])
   if (co_4.len * batch_2.len > 0)
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, co_4.len, batch_2.len, 8, &one,
       t.eval_dense2_w_moved, 8, t.eval_relu_whole, 8, &zero, t.eval_dense2_y, (co_4.len > 0 ? co_4.len : 1)));
   LIFETIME_END({t.eval_relu_whole, 96}, {t.eval_dense2_w_moved, 160});
+}
 
+// evaluate: from dense2 on
+static void evaluate_dense2(void) {
   AT("dense2 slice", "layouts.dnn:6");
   // slice dense2.b: [co] -> [co/b]
-  parcc_slice(t.dense2_b, &division[5], t.eval_dense2_b_part, &division[6], PARCC_FLOAT, samples);
+  parcc_slice(t.dense2_b, &division[9], t.eval_dense2_b_part, &division[10], PARCC_FLOAT, samples);
 
   AT("dense2 dense", "layouts.dnn:6");
   LAUNCH_ROWS(k_dense_tanh, batch_2.len, t.eval_tanh, t.eval_dense2_y, t.eval_dense2_b_part, batch_2.len, co_4.len);
@@ -1173,15 +1157,15 @@ static void evaluate_dense2(void) {
 
   AT("dense3 slice", "layouts.dnn:7");
   // slice dense3.w: [co/a, ci] -> [co/a, ci/b]
-  parcc_slice(t.dense3_w, &division[7], t.eval_dense3_w_part, &division[22], PARCC_FLOAT, samples);
+  parcc_slice(t.dense3_w, &division[4], t.eval_dense3_w_part, &division[22], PARCC_FLOAT, samples);
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
 
   AT("dense3 all_gather", "layouts.dnn:7");
   // all_gather dense3.w.part: [co/a, ci/b] -> [co, ci/b]
-  parcc_all_gather(t.eval_dense3_w_part, &division[22], t.eval_dense3_w_part_whole, &division[9], NULL, PARCC_FLOAT, samples, 1, over_a);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  parcc_all_gather(t.eval_dense3_w_part, &division[22], t.eval_dense3_w_part_whole, &division[11], NULL, PARCC_FLOAT, samples, 1, over_a);
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LIFETIME_END({t.eval_dense3_w_part, 60});
 
   AT("dense3 dense", "layouts.dnn:7");
@@ -1195,22 +1179,12 @@ static void evaluate_dense2(void) {
 
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
-  parcc_reduce_scatter(t.eval_dense3_y, &division[10], t.eval_dense3_y_part, &division[11], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("dense3 exchange", "layouts.dnn:7");
-  // exchange dense3.b: [co/a/b] -> [co/b]
-  parcc_exchange(t.dense3_b, &division[12], t.eval_dense3_b_moved, &division[13], NULL, PARCC_FLOAT, samples, everybody);
+  parcc_reduce_scatter(t.eval_dense3_y, &division[12], t.eval_dense3_y_part, &division[13], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.eval_dense3_y, 60}, {t.eval_dense3_y_stage, 60});
-}
 
-// evaluate: from dense3 on
-static void evaluate_dense3(void) {
   AT("dense3 dense", "layouts.dnn:7");
   LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.eval_dense3_y_2, t.eval_cross_entropy_top, t.eval_dense3_y_part, t.eval_dense3_b_moved, batch_2.len, co_5.len);
   LIFETIME_END({t.eval_dense3_y_part, 36}, {t.eval_dense3_b_moved, 12});
@@ -1220,9 +1194,12 @@ static void evaluate_dense3(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_top, t.eval_cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+}
 
+// evaluate: from cross_entropy on
+static void evaluate_cross_entropy(void) {
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_LANES(k_cross_entropy, batch_2.len, t.eval_cross_entropy_z, t.eval_cross_entropy_picked, t.eval_dense3_y_2, t.eval_cross_entropy_top_whole, t.eval_label, batch_2.len, co_5.len, co_5.lo);
   LIFETIME_END({t.eval_dense3_y_2, 36}, {t.eval_cross_entropy_top_whole, 12});
@@ -1231,9 +1208,9 @@ static void evaluate_dense3(void) {
 
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
-  parcc_exchange(t.eval_cross_entropy_z, &division[11], t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  parcc_exchange(t.eval_cross_entropy_z, &division[13], t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.eval_cross_entropy_z, 36}, {t.eval_cross_entropy_z_stage, 84});
 
   AT("cross_entropy", "layouts.dnn:7");
@@ -1247,23 +1224,20 @@ static void evaluate_dense3(void) {
   AT("reduce_scatter", "layouts.dnn:7");
   // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
   parcc_reduce_scatter(t.eval_cross_entropy_picked, &division[15], t.eval_cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("slice", "layouts.dnn:7");
   // slice label: [batch/a] -> [batch/a/b]
   parcc_slice(t.eval_label, &division[15], t.eval_label_part, &division[16], PARCC_INT, samples);
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-}
 
-// evaluate: from exchange on
-static void evaluate_exchange(void) {
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.eval_cross_entropy_total, &division[17], t.eval_cross_entropy_total_moved, &division[16], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 16},
       {t.eval_cross_entropy_picked, 12});
 
@@ -1272,11 +1246,14 @@ static void evaluate_exchange(void) {
   LIFETIME_END({t.eval_cross_entropy_picked_part, 8}, {t.eval_label_part, 8}, {t.eval_cross_entropy_total_moved, 8});
   CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+}
 
+// evaluate: from all_reduce on
+static void evaluate_all_reduce(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy4, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch_2.len);
@@ -1287,9 +1264,9 @@ static void evaluate_exchange(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
@@ -1300,8 +1277,8 @@ static void evaluate_exchange(void) {
 static void evaluate(void) {
   evaluate_dense1();
   evaluate_dense2();
-  evaluate_dense3();
-  evaluate_exchange();
+  evaluate_cross_entropy();
+  evaluate_all_reduce();
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -1355,33 +1332,33 @@ static void place_tensors(void) {
   t.dense3_w_moment2 = (float *)(arena + 3840);
   t.dense3_b_moment1 = (float *)(arena + 4096);
   t.dense3_b_moment2 = (float *)(arena + 4352);
-  t.x = (float *)(arena + 4608);
-  t.label = (int *)(arena + 4864);
-  t.dense1_y = (float *)(arena + 5376);
-  t.relu = (float *)(arena + 5632);
-  t.dense2_y = (float *)(arena + 6400);
-  t.tanh_ = (float *)(arena + 5376);
-  t.dense3_y = (float *)(arena + 6912);
-  t.dense3_y_2 = (float *)(arena + 6912);
-  t.cross_entropy_top = (float *)(arena + 7168);
-  t.cross_entropy_z = (float *)(arena + 6656);
-  t.cross_entropy_total = (float *)(arena + 7168);
-  t.cross_entropy_picked = (float *)(arena + 7424);
-  t.cross_entropy_sum = (float *)(arena + 7168);
-  t.cross_entropy_sum_2 = (float *)(arena + 6912);
-  t.cross_entropy = (float *)(arena + 7424);
+  t.x = (float *)(arena + 5120);
+  t.label = (int *)(arena + 5632);
+  t.dense1_y = (float *)(arena + 5888);
+  t.relu = (float *)(arena + 5376);
+  t.dense2_y = (float *)(arena + 5888);
+  t.tanh_ = (float *)(arena + 6912);
+  t.dense3_y = (float *)(arena + 5888);
+  t.dense3_y_2 = (float *)(arena + 7168);
+  t.cross_entropy_top = (float *)(arena + 7424);
+  t.cross_entropy_z = (float *)(arena + 5888);
+  t.cross_entropy_total = (float *)(arena + 7680);
+  t.cross_entropy_picked = (float *)(arena + 4864);
+  t.cross_entropy_sum = (float *)(arena + 7680);
+  t.cross_entropy_sum_2 = (float *)(arena + 7936);
+  t.cross_entropy = (float *)(arena + 4864);
   t.dense1_w_grad = (float *)(arena + 5376);
-  t.dense1_b_grad = (float *)(arena + 5888);
-  t.dense2_w_grad = (float *)(arena + 5888);
-  t.dense2_b_grad = (float *)(arena + 5376);
-  t.dense3_w_grad = (float *)(arena + 5376);
-  t.dense3_b_grad = (float *)(arena + 6656);
+  t.dense1_b_grad = (float *)(arena + 6400);
+  t.dense2_w_grad = (float *)(arena + 7936);
+  t.dense2_b_grad = (float *)(arena + 7936);
+  t.dense3_w_grad = (float *)(arena + 6912);
+  t.dense3_b_grad = (float *)(arena + 5632);
   t.dense1_w_grad_square = (float *)(arena + 5376);
-  t.dense2_w_grad_square = (float *)(arena + 5632);
-  t.dense2_b_grad_square = (float *)(arena + 6144);
-  t.dense3_w_grad_square = (float *)(arena + 7680);
-  t.dense3_b_grad_square = (float *)(arena + 7936);
-  t.gradient_norm = (float *)(arena + 8192);
+  t.dense2_w_grad_square = (float *)(arena + 7424);
+  t.dense2_b_grad_square = (float *)(arena + 7680);
+  t.dense3_w_grad_square = (float *)(arena + 7936);
+  t.dense3_b_grad_square = (float *)(arena + 8192);
+  t.gradient_norm = (float *)(arena + 7168);
   t.dense1_w_m = (float *)(arena + 1536);
   t.dense1_w_v = (float *)(arena + 1792);
   t.dense1_w_u = (float *)(arena + 0);
@@ -1393,103 +1370,103 @@ static void place_tensors(void) {
   t.dense2_w_u = (float *)(arena + 512);
   t.dense2_b_m = (float *)(arena + 3072);
   t.dense2_b_v = (float *)(arena + 5376);
-  t.dense2_b_u = (float *)(arena + 5632);
+  t.dense2_b_u = (float *)(arena + 5120);
   t.dense3_w_m = (float *)(arena + 3584);
   t.dense3_w_v = (float *)(arena + 3840);
   t.dense3_w_u = (float *)(arena + 1024);
   t.dense3_b_m = (float *)(arena + 4096);
   t.dense3_b_v = (float *)(arena + 4352);
   t.dense3_b_u = (float *)(arena + 1280);
-  t.cross_entropy_sum_grad = (float *)(arena + 7168);
-  t.cross_entropy_total_grad = (float *)(arena + 6912);
-  t.cross_entropy_picked_grad = (float *)(arena + 7680);
+  t.cross_entropy_sum_grad = (float *)(arena + 7680);
+  t.cross_entropy_total_grad = (float *)(arena + 7936);
+  t.cross_entropy_picked_grad = (float *)(arena + 7424);
   t.cross_entropy_z_grad = (float *)(arena + 7168);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 7168);
-  t.tanh_grad = (float *)(arena + 6912);
+  t.cross_entropy_z_grad_3 = (float *)(arena + 7680);
+  t.tanh_grad = (float *)(arena + 7168);
   t.dense2_y_2_grad = (float *)(arena + 7680);
-  t.relu_grad = (float *)(arena + 5376);
-  t.dense1_y_2_grad = (float *)(arena + 6144);
-  t.dense1_w_whole = (float *)(arena + 5120);
-  t.dense1_b_whole = (float *)(arena + 5120);
-  t.relu_whole = (float *)(arena + 5120);
-  t.dense2_w_whole = (float *)(arena + 5888);
-  t.dense2_w_whole_part = (float *)(arena + 5376);
-  t.dense2_b_part = (float *)(arena + 5120);
-  t.dense3_w_whole = (float *)(arena + 6400);
-  t.dense3_w_whole_part = (float *)(arena + 6656);
-  t.dense3_y_part = (float *)(arena + 6656);
-  t.dense3_b_moved = (float *)(arena + 7424);
-  t.cross_entropy_top_whole = (float *)(arena + 7168);
-  t.cross_entropy_z_moved = (float *)(arena + 6912);
-  t.cross_entropy_picked_part = (float *)(arena + 6912);
-  t.label_part = (int *)(arena + 7680);
-  t.cross_entropy_total_moved = (float *)(arena + 7936);
-  t.cross_entropy_sum_whole = (float *)(arena + 7168);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 6912);
-  t.cross_entropy_z_moved_2 = (float *)(arena + 4864);
-  t.cross_entropy_z_grad_part = (float *)(arena + 7936);
-  t.dense3_b_grad_part = (float *)(arena + 4864);
-  t.tanh_moved = (float *)(arena + 6400);
-  t.dense3_w_grad_part = (float *)(arena + 7168);
-  t.dense3_w_grad_part_whole = (float *)(arena + 7168);
-  t.dense2_b_grad_part = (float *)(arena + 6400);
-  t.dense2_b_grad_part_whole = (float *)(arena + 6400);
-  t.dense2_w_grad_part = (float *)(arena + 6912);
-  t.dense2_w_grad_part_whole = (float *)(arena + 6912);
-  t.dense1_b_grad_whole_moved = (float *)(arena + 5888);
-  t.dense1_w_grad_part = (float *)(arena + 4608);
-  t.dense1_w_grad_part_whole = (float *)(arena + 4608);
+  t.relu_grad = (float *)(arena + 7168);
+  t.dense1_y_2_grad = (float *)(arena + 7424);
+  t.dense1_w_whole = (float *)(arena + 4608);
+  t.dense1_b_whole = (float *)(arena + 4864);
+  t.relu_whole = (float *)(arena + 4608);
+  t.dense2_w_whole = (float *)(arena + 6144);
+  t.dense2_w_whole_part = (float *)(arena + 6912);
+  t.dense2_b_part = (float *)(arena + 4608);
+  t.dense3_w_whole = (float *)(arena + 6656);
+  t.dense3_w_whole_part = (float *)(arena + 7168);
+  t.dense3_y_part = (float *)(arena + 7680);
+  t.dense3_b_moved = (float *)(arena + 4864);
+  t.cross_entropy_top_whole = (float *)(arena + 7424);
+  t.cross_entropy_z_moved = (float *)(arena + 7168);
+  t.cross_entropy_picked_part = (float *)(arena + 7936);
+  t.label_part = (int *)(arena + 7168);
+  t.cross_entropy_total_moved = (float *)(arena + 7424);
+  t.cross_entropy_sum_whole = (float *)(arena + 7680);
+  t.cross_entropy_sum_2_whole = (float *)(arena + 7936);
+  t.cross_entropy_z_moved_2 = (float *)(arena + 7424);
+  t.cross_entropy_z_grad_part = (float *)(arena + 8192);
+  t.dense3_b_grad_part = (float *)(arena + 5888);
+  t.tanh_moved = (float *)(arena + 7424);
+  t.dense3_w_grad_part = (float *)(arena + 6656);
+  t.dense3_w_grad_part_whole = (float *)(arena + 6656);
+  t.dense2_b_grad_part = (float *)(arena + 6912);
+  t.dense2_b_grad_part_whole = (float *)(arena + 6912);
+  t.dense2_w_grad_part = (float *)(arena + 6144);
+  t.dense2_w_grad_part_whole = (float *)(arena + 6144);
+  t.dense1_b_grad_whole_moved = (float *)(arena + 6400);
+  t.dense1_w_grad_part = (float *)(arena + 5120);
+  t.dense1_w_grad_part_whole = (float *)(arena + 5120);
   t.dense1_w_grad_square_moved = (float *)(arena + 5376);
-  t.dense2_w_grad_square_moved = (float *)(arena + 5632);
-  t.dense2_w_grad_square_moved_whole = (float *)(arena + 5632);
-  t.dense2_b_grad_square_moved = (float *)(arena + 6144);
-  t.dense2_b_grad_square_moved_whole = (float *)(arena + 6144);
-  t.dense3_w_grad_square_moved = (float *)(arena + 7680);
-  t.dense3_b_grad_square_whole_moved = (float *)(arena + 7936);
-  t.dense2_b_moment2_part = (float *)(arena + 4608);
+  t.dense2_w_grad_square_moved = (float *)(arena + 7424);
+  t.dense2_w_grad_square_moved_whole = (float *)(arena + 7424);
+  t.dense2_b_grad_square_moved = (float *)(arena + 7680);
+  t.dense2_b_grad_square_moved_whole = (float *)(arena + 7680);
+  t.dense3_w_grad_square_moved = (float *)(arena + 7936);
+  t.dense3_b_grad_square_whole_moved = (float *)(arena + 8192);
+  t.dense2_b_moment2_part = (float *)(arena + 6144);
   t.dense2_b_v_whole = (float *)(arena + 4608);
-  t.dense2_b_u_whole = (float *)(arena + 4864);
-  t.gradient_norm_whole = (float *)(arena + 8192);
-  t.dense2_w_stage = (float *)(arena + 6400);
+  t.dense2_b_u_whole = (float *)(arena + 5632);
+  t.gradient_norm_whole = (float *)(arena + 7168);
+  t.dense2_w_stage = (float *)(arena + 6912);
   t.dense3_y_stage = (float *)(arena + 7168);
-  t.cross_entropy_z_stage = (float *)(arena + 7168);
-  t.cross_entropy_z_stage_2 = (float *)(arena + 7680);
-  t.tanh_stage = (float *)(arena + 7680);
-  t.dense2_w_grad_stage = (float *)(arena + 7680);
-  t.eval_x = (float *)(arena + 4608);
-  t.eval_label = (int *)(arena + 4864);
-  t.eval_dense1_y = (float *)(arena + 5376);
-  t.eval_relu = (float *)(arena + 5120);
-  t.eval_dense2_y = (float *)(arena + 5120);
-  t.eval_tanh = (float *)(arena + 5376);
-  t.eval_dense3_y = (float *)(arena + 4608);
-  t.eval_dense3_y_2 = (float *)(arena + 4608);
+  t.cross_entropy_z_stage = (float *)(arena + 7424);
+  t.cross_entropy_z_stage_2 = (float *)(arena + 5632);
+  t.tanh_stage = (float *)(arena + 6656);
+  t.dense2_w_grad_stage = (float *)(arena + 7424);
+  t.eval_x = (float *)(arena + 4864);
+  t.eval_label = (int *)(arena + 4608);
+  t.eval_dense1_y = (float *)(arena + 6144);
+  t.eval_relu = (float *)(arena + 5632);
+  t.eval_dense2_y = (float *)(arena + 5376);
+  t.eval_tanh = (float *)(arena + 5120);
+  t.eval_dense3_y = (float *)(arena + 5376);
+  t.eval_dense3_y_2 = (float *)(arena + 5120);
   t.eval_cross_entropy_top = (float *)(arena + 5376);
-  t.eval_cross_entropy_z = (float *)(arena + 5120);
+  t.eval_cross_entropy_z = (float *)(arena + 5632);
   t.eval_cross_entropy_total = (float *)(arena + 5120);
-  t.eval_cross_entropy_picked = (float *)(arena + 5632);
-  t.eval_cross_entropy_sum = (float *)(arena + 5120);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 4608);
-  t.eval_cross_entropy = (float *)(arena + 4864);
-  t.eval_dense1_w_whole = (float *)(arena + 5120);
-  t.eval_dense1_b_whole = (float *)(arena + 4608);
-  t.eval_relu_whole = (float *)(arena + 4608);
-  t.eval_dense2_w_moved = (float *)(arena + 5376);
-  t.eval_dense2_b_part = (float *)(arena + 4608);
-  t.eval_dense3_w_part = (float *)(arena + 4608);
-  t.eval_dense3_w_part_whole = (float *)(arena + 5120);
-  t.eval_dense3_y_part = (float *)(arena + 5120);
-  t.eval_dense3_b_moved = (float *)(arena + 5632);
+  t.eval_cross_entropy_picked = (float *)(arena + 4864);
+  t.eval_cross_entropy_sum = (float *)(arena + 4864);
+  t.eval_cross_entropy_sum_2 = (float *)(arena + 5120);
+  t.eval_cross_entropy = (float *)(arena + 4608);
+  t.eval_dense1_w_whole = (float *)(arena + 5632);
+  t.eval_dense1_b_whole = (float *)(arena + 5888);
+  t.eval_relu_whole = (float *)(arena + 5888);
+  t.eval_dense2_w_moved = (float *)(arena + 5120);
+  t.eval_dense2_b_part = (float *)(arena + 5632);
+  t.eval_dense3_w_part = (float *)(arena + 5376);
+  t.eval_dense3_w_part_whole = (float *)(arena + 5632);
+  t.eval_dense3_y_part = (float *)(arena + 5632);
+  t.eval_dense3_b_moved = (float *)(arena + 4864);
   t.eval_cross_entropy_top_whole = (float *)(arena + 5376);
-  t.eval_cross_entropy_z_moved = (float *)(arena + 4608);
-  t.eval_cross_entropy_picked_part = (float *)(arena + 4608);
-  t.eval_label_part = (int *)(arena + 5376);
+  t.eval_cross_entropy_z_moved = (float *)(arena + 5376);
+  t.eval_cross_entropy_picked_part = (float *)(arena + 5376);
+  t.eval_label_part = (int *)(arena + 5632);
   t.eval_cross_entropy_total_moved = (float *)(arena + 5888);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 5120);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 4608);
-  t.eval_dense2_w_stage = (float *)(arena + 5632);
-  t.eval_dense3_y_stage = (float *)(arena + 5376);
-  t.eval_cross_entropy_z_stage = (float *)(arena + 5376);
+  t.eval_cross_entropy_sum_whole = (float *)(arena + 4864);
+  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 5120);
+  t.eval_dense2_w_stage = (float *)(arena + 5376);
+  t.eval_dense3_y_stage = (float *)(arena + 5120);
+  t.eval_cross_entropy_z_stage = (float *)(arena + 5120);
   t.eval_cross_entropy_total_stage = (float *)(arena + 6144);
 }
 
