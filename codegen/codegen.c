@@ -5,16 +5,17 @@
 
 #include "../ir/print.h"
 #include "emit_call.h"
+#include "emit_procedure.h"
 #include "emit_step.h"
 #include "names.h"
-
-enum { FUNCTION_STEPS = 24 }; // a longer procedure is divided into functions, by layers
 
 typedef struct Codegen {
   const Program *p;
   Arena *arena;
   KernelBook book;
-  Text kernels, functions;
+  ProcedureWriter writer;
+  ProcedureText procedure[PROCEDURES + 1]; // the last one lists what is stored
+  Text kernels;
 } Codegen;
 
 // ---- header ------------------------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ static void print_tensors(const Codegen *g, Text *out) {
   text_printf(out, "static struct {\n");
   for (int t = 0; t < p->tensors.len; t++) {
     const ProgTensor *tensor = &p->tensors.at[t];
-    if (!tensor->shown) continue;
+    if (!g->writer.used[t]) continue;
     text_printf(out, "  %s *%s; // %s ", name_type(p, tensor->type), tensor->c_name, name_in_comment(g->arena, tensor->name));
     print_shape(p, tensor, out);
     text_printf(out, "\n");
@@ -153,70 +154,42 @@ static void print_tensors(const Codegen *g, Text *out) {
   text_printf(out, "} t;\n");
 }
 
+// What this rank holds of a dimension, as an Interval.
+static const char *interval_text(const Codegen *g, Extent extent) {
+  if (extent.block < 0) return arena_printf(g->arena, "{0, %lld}", (long long)extent.fixed);
+  const char *block = name_identifier(g->arena, g->p->blocks.at[extent.block].name);
+  if (extent.fixed == 1) return block;
+  return arena_printf(g->arena, "{%lld * %s.lo, %lld * %s.len}", (long long)extent.fixed, block, (long long)extent.fixed, block);
+}
+
 // ---- procedures --------------------------------------------------------------------------------------------------
 
-static const char *top_layer(const Codegen *g, const Step *step) {
-  const char *dot = strchr(step->layer, '.');
-  if (step->layer[0] == '\0') return step->name;
-  return dot == NULL ? step->layer : arena_strndup(g->arena, step->layer, (size_t)(dot - step->layer));
-}
-
-static void print_place(const Codegen *g, const Step *step, const Step *before, Text *out) {
-  if (!step_works(step)) return;
-  const bool same = before != NULL && str_eq(before->layer, step->layer) && str_eq(before->name, step->name) &&
-                    before->loc.line == step->loc.line;
-  if (same) return;
-  const char *label = step->layer[0] != '\0' ? arena_printf(g->arena, "%s %s", step->layer, step->name) : step->name;
-  text_printf(out, "\n  AT(\"%s\", \"%s:%d\");\n", name_in_string(g->arena, label),
-              name_in_string(g->arena, step->loc.file != NULL ? step->loc.file : g->p->model->source), step->loc.line);
-}
-
-// The condition under which this rank runs the step; NULL: always.
-static const char *pin_condition(const Codegen *g, const Step *step) {
+// The condition under which this rank has the coordinates; NULL: always.
+static const char *pin_condition(const Codegen *g, const int *pin) {
   const Program *p = g->p;
   Text text = {.arena = g->arena};
   for (int a = 0; a < mesh_axes(p); a++) {
-    if (step->pin[a] < 0 || p->mesh.axis[a].size == 1) continue;
+    if (pin[a] < 0 || p->mesh.axis[a].size == 1) continue;
     text_printf(&text, "%sparcc.rank / %d %% %s == %d", text.len > 0 ? " && " : "", mesh_stride(&p->mesh, a), axis_constant(p, a),
-                step->pin[a]);
+                pin[a]);
   }
   return text.len > 0 ? text_str(&text) : NULL;
 }
 
 static void print_step(Codegen *g, const Step *step, Text *out) {
-  const char *pin = pin_condition(g, step);
+  const char *pin = pin_condition(g, step->pin);
   if (pin != NULL) text_printf(out, "  if (%s) {\n", pin);
   emit_step(&g->book, step, NULL, pin != NULL ? 4 : 2, out);
   if (pin != NULL) text_printf(out, "  }\n");
 }
 
-static void print_function(Codegen *g, const char *name, const char *what, Step *const *steps, int n) {
-  Text body = {.arena = g->arena};
-  const Step *before = NULL;
-  for (int i = 0; i < n; i++) {
-    print_place(g, steps[i], before, &body);
-    if (step_works(steps[i])) before = steps[i];
-    print_step(g, steps[i], &body);
-  }
-  const char *text = text_str(&body);
-  text_printf(&g->functions, "\n// %s\nstatic void %s(void) {\n%s}\n", what, name, text[0] == '\n' ? text + 1 : text);
+static const char *place_of(Codegen *g, const Step *step) {
+  if (!step_works(step)) return NULL;
+  const char *where = arena_printf(g->arena, "%s:%d", step->loc.file != NULL ? step->loc.file : g->p->model->source, step->loc.line);
+  return printer_text(&g->writer.printer, where, strlen(where));
 }
 
-// Ends where a new layer begins, once the function is long enough.
-static int function_end(const Codegen *g, const Procedure *procedure, int start) {
-  int end = start + 1;
-  while (end < procedure->steps.len) {
-    const Step *step = procedure->steps.at[end], *before = procedure->steps.at[end - 1];
-    const bool boundary = step_works(step) && !str_eq(top_layer(g, step), top_layer(g, before));
-    if (end - start >= FUNCTION_STEPS && boundary) break;
-    if (end - start >= 3 * FUNCTION_STEPS) break;
-    end++;
-  }
-  return end;
-}
-
-static void print_procedure(Codegen *g, ProcedureKind kind) {
-  const Procedure *procedure = &g->p->procedure[kind];
+static void read_procedure(Codegen *g, ProcedureKind kind) {
   static const char *const what[] = {
       [PROC_INIT] = "Initial values of parameters and states.",
       [PROC_FORWARD] = "The losses of the batch.",
@@ -225,22 +198,57 @@ static void print_procedure(Codegen *g, ProcedureKind kind) {
       [PROC_UPDATE] = "The optimizer.",
       [PROC_EVALUATE] = "Losses and metrics of a batch of the test split.",
   };
-  const char *name = procedure_name(kind);
-  if (procedure->steps.len <= 3 * FUNCTION_STEPS) {
-    print_function(g, name, what[kind], procedure->steps.at, procedure->steps.len);
-    return;
+  const Procedure *procedure = &g->p->procedure[kind];
+  g->procedure[kind] = (ProcedureText){.name = procedure_name(kind), .what = what[kind]};
+  for (int i = 0; i < procedure->steps.len; i++) {
+    const Step *step = procedure->steps.at[i];
+    Text text = {.arena = g->arena};
+    if (i + 1 < procedure->steps.len && emit_order(step, procedure->steps.at[i + 1], &text)) i++;
+    else print_step(g, step, &text);
+    Printed printed = printer_read(&g->writer.printer, step->scope, text_str(&text), &g->kernels);
+    printed.layer = step->layer;
+    printed.name = step->name;
+    printed.where = place_of(g, step);
+    vec_push(g->arena, &g->procedure[kind].steps, printed);
   }
-  Text calls = {.arena = g->arena};
-  for (int start = 0; start < procedure->steps.len;) {
-    const int end = function_end(g, procedure, start);
-    const char *layer = top_layer(g, procedure->steps.at[start]);
-    const char *part = name_unique(g->arena, &g->book.taken, arena_printf(g->arena, "%s_%s", name, layer));
-    print_function(g, part, arena_printf(g->arena, "%s: from %s on", name, name_in_comment(g->arena, layer)),
-                   procedure->steps.at + start, end - start);
-    text_printf(&calls, "  %s();\n", part);
-    start = end;
+}
+
+// The layer that a stored tensor is named after.
+static const char *layer_of_name(const Names *layers, Arena *arena, const char *name) {
+  for (const char *end = strrchr(name, '.'); end != NULL;) {
+    const char *layer = arena_strndup(arena, name, (size_t)(end - name));
+    if (names_get(layers, layer) >= 0) return layer;
+    end = strrchr(layer, '.');
+    name = layer;
   }
-  text_printf(&g->functions, "\n// %s\nstatic void %s(void) {\n%s}\n", what[kind], name, text_str(&calls));
+  return "";
+}
+
+static void read_stored(Codegen *g) {
+  const Program *p = g->p;
+  Names layers = {.arena = g->arena};
+  for (int k = 0; k < PROCEDURES; k++)
+    for (int i = 0; i < p->procedure[k].steps.len; i++) names_set(&layers, p->procedure[k].steps.at[i]->layer, 1);
+  ProcedureText *list = &g->procedure[PROCEDURES];
+  *list = (ProcedureText){.name = "list_stored", .what = "What --save writes and --load reads."};
+  for (int i = 0; i < p->stored.len; i++) {
+    const ProgTensor *t = &p->tensors.at[p->stored.at[i]];
+    if (!t->shown) continue;
+    const char *type = t->type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT";
+    const char *pin = pin_condition(g, t->pin);
+    Text text = {.arena = g->arena};
+    const char *kind = t->role == ROLE_PARAM ? "PARCC_PARAM" : t->of_optimizer ? "PARCC_OPTIMIZER" : "PARCC_STATE";
+    text_printf(&text, "  %c%s%c, %s, %s, ", NAME_MARK, t->name, NAME_MARK, kind, type);
+    if (pin != NULL) text_printf(&text, "%s ? t.%s : NULL", pin, t->c_name);
+    else text_printf(&text, "t.%s", t->c_name);
+    for (int d = 0; d < t->rank; d++) {
+      if (t->extent[d].block < 0) text_printf(&text, ", WHOLE(%lld)", (long long)t->global[d]);
+      else text_printf(&text, ", PART(%lld, %s)", (long long)t->global[d], interval_text(g, t->extent[d]));
+    }
+    text_printf(&text, "%s);\n", t->rank == 0 ? ", SCALAR" : "");
+    const char *layer = layer_of_name(&layers, g->arena, t->name);
+    vec_push(g->arena, &list->steps, printer_read(&g->writer.printer, layer, text_str(&text), &g->kernels));
+  }
 }
 
 // ---- what the runtime is told ------------------------------------------------------------------------------------
@@ -311,55 +319,21 @@ static void print_model(const Codegen *g, Text *out) {
 
 // ---- main --------------------------------------------------------------------------------------------------------
 
+// The places are those of the members of t, in their order.
 static void print_places(const Codegen *g, Text *out) {
   const Program *p = g->p;
+  const int64_t unit = record_place_unit(p);
+  for (int k = 0; k < g->writer.layers.kinds.len; k++)
+    if (g->writer.record[k] != NULL) record_print_places(g->writer.record[k], unit, out);
   text_printf(out, "\nstatic void place_tensors(void) {\n  char *const arena = parcc_arena(%lld);\n", (long long)p->arena_bytes);
-  for (int t = 0; t < p->tensors.len; t++) {
-    const ProgTensor *tensor = &p->tensors.at[t];
-    if (!tensor->shown) continue;
-    text_printf(out, "  t.%s = (%s *)(arena + %lld);\n", tensor->c_name, name_type(p, tensor->type),
-                (long long)(p->buffers.at[tensor->buffer].offset + tensor->offset));
-  }
+  List list = {.out = out, .open = "  static const long place[] = {", .between = ", ", .close = "};\n", .indent = 6, .width = 160};
+  for (int t = 0; t < p->tensors.len; t++)
+    if (g->writer.used[t]) list_add(&list, arena_printf(g->arena, "%lld", (long long)(record_place(p, t) / unit)));
+  list_end(&list);
+  if (list.n > 0) text_printf(out, "  parcc_place_record(arena, %lld, place, %d, &t); // in units of so many bytes\n", (long long)unit, list.n);
+  for (int k = 0; k < g->writer.layers.kinds.len; k++)
+    if (g->writer.record[k] != NULL) text_printf(out, "  %s(arena);\n", g->writer.record[k]->place);
   text_printf(out, "}\n");
-}
-
-// What this rank holds of a dimension, as an Interval.
-static const char *interval_text(const Codegen *g, Extent extent) {
-  if (extent.block < 0) return arena_printf(g->arena, "{0, %lld}", (long long)extent.fixed);
-  const char *block = name_identifier(g->arena, g->p->blocks.at[extent.block].name);
-  if (extent.fixed == 1) return block;
-  return arena_printf(g->arena, "{%lld * %s.lo, %lld * %s.len}", (long long)extent.fixed, block, (long long)extent.fixed, block);
-}
-
-// A tensor that is pinned is empty on all other ranks.
-static void print_elsewhere(const Codegen *g, const ProgTensor *t, int n, Text *out) {
-  for (int a = 0; a < mesh_axes(g->p); a++)
-    if (t->pin[a] >= 0)
-      text_printf(out, "    if (parcc.rank / %d %% %s != %d) stored[%d].own[0].len = 0;\n", mesh_stride(&g->p->mesh, a),
-                  axis_constant(g->p, a), t->pin[a], n);
-}
-
-static void print_stored(const Codegen *g, Text *out) {
-  const Program *p = g->p;
-  text_printf(out, "\n// What --save writes and --load reads.\nstatic ParccTensor stored[%d];\n\nstatic void list_stored(void) {\n",
-              p->stored.len > 0 ? p->stored.len : 1);
-  int n = 0;
-  for (int i = 0; i < p->stored.len; i++) {
-    const ProgTensor *t = &p->tensors.at[p->stored.at[i]];
-    if (!t->shown) continue;
-    const char *type = t->type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT";
-    text_printf(out, "  {\n    const ParccTensor tensor = {\"%s\", %s, %d, {", name_in_string(g->arena, t->name), type, t->rank);
-    for (int d = 0; d < t->rank; d++) text_printf(out, "%s%lld", d > 0 ? ", " : "", (long long)t->global[d]);
-    if (t->rank == 0) text_printf(out, "1");
-    text_printf(out, "}, {");
-    for (int d = 0; d < t->rank; d++) text_printf(out, "%s%s", d > 0 ? ", " : "", interval_text(g, t->extent[d]));
-    if (t->rank == 0) text_printf(out, "{0, 1}");
-    const char *kind = t->role == ROLE_PARAM ? "PARCC_PARAM" : t->of_optimizer ? "PARCC_OPTIMIZER" : "PARCC_STATE";
-    text_printf(out, "}, t.%s, %s};\n    stored[%d] = tensor;\n", t->c_name, kind, n);
-    print_elsewhere(g, t, n++, out);
-    text_printf(out, "  }\n");
-  }
-  text_printf(out, "  parcc_stored(stored, %d);\n}\n", n);
 }
 
 static void print_batches(const Codegen *g, bool train, Text *out) {
@@ -467,30 +441,74 @@ static void print_banner(const char *title, Text *out) {
   text_printf(out, "\n");
 }
 
+// The names of other globals.
+static void enter_names(Codegen *g) {
+  const Program *p = g->p;
+  for (int b = 0; b < p->blocks.len; b++) names_set(&g->book.taken, name_identifier(g->arena, p->blocks.at[b].name), 1);
+  for (int i = 0; i < g->book.communicators.len; i++) names_set(&g->book.taken, communicator_name(p, g->book.communicators.at[i]), 1);
+}
+
+// Tensors that main names.
+static void use(Codegen *g, int tensor) {
+  if (tensor >= 0) g->writer.used[tensor] = g->p->tensors.at[tensor].shown;
+}
+
+static void use_in_main(Codegen *g) {
+  const Program *p = g->p;
+  for (int i = 0; i < p->inputs.len; i++) {
+    use(g, p->inputs.at[i].train);
+    use(g, p->inputs.at[i].eval);
+  }
+  for (int i = 0; i < p->scalars.len; i++) {
+    use(g, p->scalars.at[i].train);
+    use(g, p->scalars.at[i].eval);
+  }
+  use(g, p->gradient_norm);
+}
+
+static void print_functions(Codegen *g) {
+  for (int k = 0; k < PROCEDURES; k++) read_procedure(g, k);
+  read_stored(g);
+  enter_names(g);
+  procedure_writer_decide(&g->writer, g->procedure, PROCEDURES + 1);
+  for (int k = 0; k < PROCEDURES; k++) emit_procedure(&g->writer, &g->procedure[k]);
+}
+
+static void print_records(const Codegen *g, Text *out) {
+  for (int k = 0; k < g->writer.layers.kinds.len; k++)
+    if (g->writer.record[k] != NULL) record_print_type(g->writer.record[k], out);
+}
+
 const char *codegen_print(const Program *program) {
   Codegen generator = {.p = program, .arena = program->arena}, *g = &generator;
   Text out = {.arena = program->arena};
-  g->kernels.arena = g->functions.arena = program->arena;
+  g->kernels.arena = program->arena;
   g->book = (KernelBook){.program = program, .by_text.arena = program->arena, .taken.arena = program->arena, .out = &g->kernels};
   g->book.division_of.arena = program->arena;
   g->book.scratch = arena_new();
+  g->writer = procedure_writer_new(program, &g->book.taken);
   Text prototypes = {.arena = program->arena};
   emit_prototypes(program, &g->book.taken, &prototypes);
-  for (int k = 0; k < PROCEDURES; k++) print_procedure(g, k);
+  use_in_main(g);
+  print_functions(g);
   arena_free(g->book.scratch);
+  const Text steps = g->writer.functions;
+  g->writer.functions = (Text){.arena = program->arena};
+  emit_procedure(&g->writer, &g->procedure[PROCEDURES]);
   print_header(g, &out);
   text_printf(&out, "%s", text_str(&prototypes));
   print_mesh(g, &out);
   print_tensors(g, &out);
+  print_records(g, &out);
   print_banner("kernels", &out);
   text_printf(&out, "%s", text_str(&g->kernels));
   print_banner("one step", &out);
-  text_printf(&out, "%s", text_str(&g->functions));
+  text_printf(&out, "%s", text_str(&steps));
   print_banner("the run", &out);
   print_inputs(g, &out);
   print_model(g, &out);
   print_places(g, &out);
-  print_stored(g, &out);
+  text_printf(&out, "%s", text_str(&g->writer.functions));
   print_main(g, &out);
   return text_str(&out);
 }

@@ -5,7 +5,7 @@
 #include "../ir/print.h"
 #include "names.h"
 
-enum { MAX_GRID = 4, SMALL_EXTENT = 16, MAX_POINTERS = 256 };
+enum { MAX_GRID = 4, SMALL_EXTENT = 16, MAX_POINTERS = 256, WIDTH = 118 };
 
 typedef enum ValueKind { VALUE_NONE, VALUE_POINT, VALUE_ROW } ValueKind;
 
@@ -35,6 +35,8 @@ typedef struct Emitter {
   VEC(Param) params;
   int stage;
   int indent;
+  size_t block[2], last_block; // where open blocks begin in the text, and the one closed last
+  int n_blocks;
   Text *body;
   size_t lane_start, lane_end; // where the text declares the lane's column
 } Emitter;
@@ -337,8 +339,10 @@ static const char *run_text(Emitter *e, RunScalar run) {
 
 // Numbers that come from extents (counts, their inverses) differ from layer to layer: as arguments they leave kernels equal.
 static bool comes_from_extents(double value) {
-  if (!isfinite(value)) return false;
+  if (!isfinite(value) || value == 0) return false;
   if (value == floor(value)) return fabs(value) >= 16;
+  int exponent;
+  if (fabs(frexp(value, &exponent)) == 0.5) return exponent < -1; // 1/8, 1/16, ...
   char text[32];
   double back;
   snprintf(text, sizeof text, "%.6g", value);
@@ -428,9 +432,39 @@ static void close_lane(Emitter *e) {
   line(e, "}");
 }
 
+static void open_block(Emitter *e, const char *head) {
+  e->block[e->n_blocks++] = e->body->len;
+  line(e, "%s {", head);
+  e->indent += 2;
+}
+
+// Goes two columns to the left.
+static const char *outdented(const Emitter *e, const char *text) {
+  Text out = {.arena = e->arena};
+  for (const char *c = text; *c != '\0'; c++) {
+    text_printf(&out, "%c", *c);
+    if (*c == '\n' && strncmp(c + 1, "  ", 2) == 0) c += 2;
+  }
+  return text_str(&out);
+}
+
+// A block of a single statement needs no braces: a loop follows its head in the same line, any other where there is room.
 static void close(Emitter *e) {
+  Text *body = e->body;
+  const size_t block = e->block[--e->n_blocks], content = block + strcspn(body->at + block, "\n") + 1;
+  const bool loop = e->last_block == content;
   e->indent -= 2;
-  line(e, "}");
+  e->last_block = block;
+  if (!loop && content + strcspn(body->at + content, "\n") + 1 != body->len) {
+    line(e, "}");
+    return;
+  }
+  const char *head = arena_strndup(e->arena, body->at + block, content - block - 3);
+  const char *text = arena_strdup(e->arena, body->at + content), *statement = text + strspn(text, " ");
+  body->len = block;
+  const bool fits = strlen(head) + strlen(statement) <= WIDTH;
+  if (loop) text_printf(body, "%s %s", head, outdented(e, statement));
+  else text_printf(body, fits ? "%s %s" : "%s\n%s", head, fits ? statement : text);
 }
 
 static void close_inner(Emitter *e, const Stage *stage) {
@@ -543,8 +577,24 @@ static void open_inner(Emitter *e, const Stage *stage) {
   if (stage->n_inner - extra > 1) text_printf(&head, "%d", stage->n_inner - extra);
   for (int i = extra; i < stage->n_inner; i++)
     text_printf(&head, "%s%s, %s", i == extra ? "(" : ", ", e->var[stage->inner[i]], e->len[stage->inner[i]]);
-  line(e, "%s) {", text_str(&head));
-  e->indent += 2;
+  text_printf(&head, ")");
+  open_block(e, text_str(&head));
+}
+
+// The last statement of a stage is its only one that stores elements: nothing reads the value but the store.
+static bool stores_last(const Stage *stage) {
+  for (int i = 0; i < stage->statements.len; i++) {
+    const Statement *s = &stage->statements.at[i];
+    const bool stores = s->store && (s->reduce == REDUCE_NONE || stage->n_inner == 0);
+    if (stores != (i == stage->statements.len - 1)) return false;
+  }
+  return true;
+}
+
+static void emit_last_store(Emitter *e, const Stage *stage) {
+  const Statement *s = &stage->statements.at[stage->statements.len - 1];
+  const char *text = value_text(e, s->body);
+  line(e, "%s = %s;", result_element(e, s), text);
 }
 
 // Results are stored once all statements of the stage have read what they need.
@@ -583,12 +633,14 @@ static void emit_inner_stage(Emitter *e, const Stage *stage) {
   for (int i = 0; i < stage->statements.len; i++)
     if (stage->statements.at[i].reduce != REDUCE_NONE) acc[i] = declare_accumulator(e, &stage->statements.at[i]);
   open_inner(e, stage);
-  for (int i = 0; i < stage->statements.len; i++) {
+  const bool last = stores_last(stage);
+  for (int i = 0; i < stage->statements.len - last; i++) {
     const Statement *s = &stage->statements.at[i];
     if (s->reduce == REDUCE_NONE) emit_point(e, s);
     else emit_accumulate(e, s, &acc[i]);
   }
-  emit_stores(e, stage);
+  if (last) emit_last_store(e, stage);
+  else emit_stores(e, stage);
   close_inner(e, stage);
   for (int i = 0; i < stage->statements.len; i++)
     if (stage->statements.at[i].reduce != REDUCE_NONE) finish_accumulator(e, &stage->statements.at[i], &acc[i]);
@@ -597,12 +649,14 @@ static void emit_inner_stage(Emitter *e, const Stage *stage) {
 // Values of the row itself.
 static void emit_row_stage(Emitter *e, const Stage *stage) {
   if (!is_lanes(e)) {
-    for (int i = 0; i < stage->statements.len; i++) {
+    const bool last = e->k->kind == KERNEL_FLAT && e->stage == e->k->stages.len - 1 && stores_last(stage);
+    for (int i = 0; i < stage->statements.len - last; i++) {
       const Statement *s = &stage->statements.at[i];
       emit_point(e, s);
       e->value[find_tensor(e, s->out)].kind = VALUE_ROW;
     }
-    emit_stores(e, stage);
+    if (last) emit_last_store(e, stage);
+    else emit_stores(e, stage);
     return;
   }
   const char **array = NEW_ARRAY(e->arena, const char *, stage->statements.len);
@@ -628,8 +682,7 @@ static void emit_row_stage(Emitter *e, const Stage *stage) {
 static void open_rows(Emitter *e) {
   const Kernel *k = e->k;
   if (k->kind == KERNEL_FLAT) {
-    line(e, "FLAT(i, %s) {", k->n_dims == 0 ? "1" : e->len[0]);
-    e->indent += 2;
+    open_block(e, arena_printf(e->arena, "FLAT(i, %s)", k->n_dims == 0 ? "1" : e->len[0]));
     return;
   }
   Text head = {.arena = e->arena};
@@ -644,8 +697,8 @@ static void open_rows(Emitter *e) {
     text_printf(&head, "%s%s%s, %s", d == extra ? "" : ", ", last ? e->first_lane : e->var[d], last ? ", lanes" : "", e->len[d]);
   }
   if (n == 0) text_printf(&head, "row, 1");
-  line(e, "%s) {", text_str(&head));
-  e->indent += 2;
+  text_printf(&head, ")");
+  open_block(e, text_str(&head));
   if (n == 0) line(e, "(void)row;");
 }
 
@@ -690,7 +743,7 @@ static int pointer_params(const Emitter *e, PointerParam *params) {
 }
 
 static void prepare(Emitter *e, Arena *arena, const Program *p, const Kernel *k, bool generic, Text *body) {
-  *e = (Emitter){.p = p, .k = k, .arena = arena, .generic = generic, .body = body, .indent = 2};
+  *e = (Emitter){.p = p, .k = k, .arena = arena, .generic = generic, .body = body, .indent = 2, .last_block = SIZE_MAX};
   e->taken.arena = arena;
   name_pointers(e);
   name_dims(e);
@@ -747,6 +800,24 @@ static const char *work_text(Arena *arena, const Program *p, const Kernel *k) {
   return name_extent(arena, p, work);
 }
 
+// Every element is computed on its own: rows can share a block of threads.
+static bool is_map(const Kernel *k) {
+  for (int s = 0; s < k->stages.len; s++) {
+    const Stage *stage = &k->stages.at[s];
+    if (stage->n_inner == 0 || stage->sync_before) return false;
+    for (int i = 0; i < stage->statements.len; i++)
+      if (stage->statements.at[i].reduce != REDUCE_NONE) return false;
+  }
+  return k->kind == KERNEL_GRID && k->n_grid > 0;
+}
+
+// The elements of a row.
+static const char *row_text(Arena *arena, const Program *p, const Kernel *k) {
+  Extent row = extent_fixed(1);
+  for (int d = k->n_grid; d < k->n_dims; d++) row = extent_mul(row, k->dims[d].extent);
+  return name_extent(arena, p, row);
+}
+
 void emit_launch(KernelBook *book, const Step *step, const char *loop, int indent, Text *out) {
   static const char *const macro[] = {"LAUNCH_FLAT", "LAUNCH_ROWS", "LAUNCH_LANES"};
   const Program *p = book->program;
@@ -756,7 +827,8 @@ void emit_launch(KernelBook *book, const Step *step, const char *loop, int inden
   Emitter e;
   prepare(&e, book->scratch, p, k, true, &body);
   const char *name = define_kernel(book, step, &e);
-  text_printf(out, "%*s%s(%s, %s", indent, "", macro[k->kind], name, work_text(book->scratch, p, k));
+  text_printf(out, "%*s%s(%s, %s", indent, "", is_map(k) ? "LAUNCH_MAP" : macro[k->kind], name, work_text(book->scratch, p, k));
+  if (is_map(k)) text_printf(out, ", %s", row_text(book->scratch, p, k));
   PointerParam pointers[MAX_POINTERS];
   const int n = pointer_params(&e, pointers);
   for (int i = 0; i < n; i++) {

@@ -246,3 +246,11 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
   case STEP_END: emit_end(p, step, pad, out); return;
   }
 }
+
+bool emit_order(const Step *record, const Step *wait, Text *out) {
+  if (record->kind != STEP_RECORD || wait->kind != STEP_WAIT || record->sync.event != wait->sync.event) return false;
+  if (record->sync.stream == wait->sync.stream) return false;
+  static const char *const name[] = {[STREAM_COMPUTE] = "compute", [STREAM_COMM] = "comm"};
+  text_printf(out, "  WAIT_FOR(parcc.%s, parcc.%s, event[%d]);\n", name[wait->sync.stream], name[record->sync.stream], record->sync.event);
+  return true;
+}

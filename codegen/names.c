@@ -66,3 +66,23 @@ const char *name_type(const Program *p, ScalarType type) {
   if (type != TYPE_REAL) return "int";
   return p->model->f64 ? "double" : "float";
 }
+
+void list_add(List *l, const char *item) {
+  if (l->n++ == 0) {
+    l->start = l->out->len;
+    text_printf(l->out, "%s%s", l->open, item);
+    return;
+  }
+  const size_t len = strlen(item) + strlen(l->between) + 2;
+  if (l->out->len - l->start + len > l->width) {
+    text_printf(l->out, ",\n");
+    l->start = l->out->len;
+    text_printf(l->out, "%*s%s", l->indent, "", item);
+  } else {
+    text_printf(l->out, "%s%s", l->between, item);
+  }
+}
+
+void list_end(const List *l) {
+  if (l->n > 0) text_printf(l->out, "%s", l->close);
+}

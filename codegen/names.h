@@ -18,4 +18,16 @@ const char *name_number(Arena *arena, double value, ScalarType type, bool f64);
 const char *name_extent(Arena *arena, const Program *program, Extent extent);
 const char *name_type(const Program *program, ScalarType type);
 
+// Items in lines that are not too long, those after the first indented.
+typedef struct List {
+  Text *out;
+  const char *open, *between, *close; // "  long ", ", ", ";\n"
+  int indent;
+  size_t width; // of a line
+  size_t start; // of the line at hand
+  int n;        // items so far
+} List;
+void list_add(List *list, const char *item);
+void list_end(const List *list); // nothing is printed where there is no item
+
 #endif

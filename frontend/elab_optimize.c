@@ -152,25 +152,41 @@ static int sum_of_squares(Elab *e, const Trained *t, Phase phase, Loc loc) {
   return graph_add_compute(e->graph, op, arena_printf(e->arena, "%s.square", graph_tensor(e->graph, t->grad)->name));
 }
 
-// gradient_norm: sums of at most NORM_FAN_IN scalars at a time, then the root.
+// The sum of n scalars, or its root.
+static int sum_of_scalars(Elab *e, const int *term, int n, bool root, const char *layer, const char *name, Phase phase, Loc loc) {
+  Op op = proto(e, "gradient_norm", layer, phase, loc);
+  op.body = read_all(e, term[0]);
+  for (int i = 1; i < n; i++) op.body = expr_call(e->arena, FN_add, op.body, read_all(e, term[i]), NULL);
+  if (root) op.body = expr_call(e->arena, FN_sqrt, op.body, NULL, NULL);
+  return graph_add_compute(e->graph, op, name);
+}
+
+// The outermost layer that a parameter belongs to.
+static const char *outer_layer(Elab *e, const Trained *t) {
+  const char *layer = e->owned.at[t->owned].layer;
+  return arena_strndup(e->arena, layer, strcspn(layer, "."));
+}
+
+// gradient_norm: the sum over each outermost layer, so that equal layers do the same, then over all of them, and the root;
+// at most NORM_FAN_IN scalars at a time.
 static int gradient_norm(Elab *e, const Trainees *trained, Phase phase, Loc loc) {
-  int n = trained->len;
+  int n = trained->len, sums = 0;
   int *term = NEW_ARRAY(e->arena, int, n);
   for (int i = 0; i < n; i++) term[i] = sum_of_squares(e, &trained->at[i], phase, loc);
-  for (;;) {
-    const bool last = n <= NORM_FAN_IN;
-    int sums = 0;
-    for (int i = 0; i < n; i += NORM_FAN_IN) {
-      Op op = proto(e, "gradient_norm", "", phase, loc);
-      op.body = read_all(e, term[i]);
-      for (int j = i + 1; j < n && j < i + NORM_FAN_IN; j++)
-        op.body = expr_call(e->arena, FN_add, op.body, read_all(e, term[j]), NULL);
-      if (last) op.body = expr_call(e->arena, FN_sqrt, op.body, NULL, NULL);
-      term[sums++] = graph_add_compute(e->graph, op, last ? "gradient_norm" : "gradient_norm.sum");
-    }
-    if (last) return term[0];
+  for (int i = 0, end; i < n && n > NORM_FAN_IN; i = end) {
+    const char *layer = outer_layer(e, &trained->at[i]);
+    for (end = i + 1; end < n && end < i + NORM_FAN_IN && str_eq(outer_layer(e, &trained->at[end]), layer); end++) {}
+    const char *name = arena_printf(e->arena, "%s%sgrad.square", layer, layer[0] != '\0' ? "." : "");
+    term[sums++] = end == i + 1 ? term[i] : sum_of_scalars(e, term + i, end - i, false, layer, name, phase, loc);
+  }
+  if (sums > 0) n = sums;
+  while (n > NORM_FAN_IN) {
+    sums = 0;
+    for (int i = 0; i < n; i += NORM_FAN_IN, sums++)
+      term[sums] = sum_of_scalars(e, term + i, n - i < NORM_FAN_IN ? n - i : NORM_FAN_IN, false, "", "gradient_norm.sum", phase, loc);
     n = sums;
   }
+  return sum_of_scalars(e, term, n, true, "", "gradient_norm", phase, loc);
 }
 
 // scale = clip / max(norm, clip)

@@ -19,9 +19,9 @@ static const char *const keywords[] = {
 static const char *const taken[] = {
     "arena", "argc", "argv", "blockDim", "blockIdx", "cos", "count", "dim3", "division", "erf", "errno",
     "evaluate", "event", "everybody", "exp", "fabs",
-    "floor", "forward", "backward", "gamma", "gridDim", "i", "init", "Interval", "inputs", "j0", "j1", "jn", "l", "lanes",
+    "floor", "forward", "backward", "gamma", "gridDim", "i", "init", "Interval", "inputs", "j0", "j1", "jn", "l", "lanes", "layer",
     "learning_rate", "linux", "list_stored", "log", "main", "model", "one", "parcc", "place_tensors", "pow", "report",
-    "samples", "scalars", "sin", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx", "unix", "update",
+    "row", "samples", "scalars", "sin", "sizes", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx", "unix", "update",
     "warpSize", "y0", "y1", "yn", "zero",
 };
 

@@ -40,6 +40,21 @@ bool extent_equal(Extent a, Extent b) {
 
 bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b) { return a->buffer == b->buffer && a->offset == b->offset; }
 
+const char *layer_common(Arena *arena, const char *a, const char *b) {
+  size_t common = 0, i = 0;
+  for (;; i++) {
+    const bool a_ends = a[i] == '.' || a[i] == '\0', b_ends = b[i] == '.' || b[i] == '\0';
+    if (a_ends && b_ends) common = i;
+    if (a[i] != b[i] || a[i] == '\0') break;
+  }
+  return a[common] == '\0' ? a : arena_strndup(arena, a, common);
+}
+
+bool layer_same_outer(const char *a, const char *b) {
+  const size_t len = strcspn(a, ".");
+  return len > 0 && len == strcspn(b, ".") && strncmp(a, b, len) == 0;
+}
+
 int64_t extent_of_rank(const Program *program, Extent e, int rank) {
   int blocks[EXTENT_MAX_MORE + 1];
   const int n = extent_blocks(&e, blocks);

@@ -87,7 +87,7 @@ typedef struct KernelTensor { // a tensor in the merged shape a kernel sees
 
 typedef enum KernelKind {
   KERNEL_FLAT,  // one loop over all elements
-  KERNEL_GRID,  // grid dims over blocks; inner dims, or the last dims if there are none, over threads
+  KERNEL_GRID,  // grid dims over blocks; inner dims, or the last one if there are none, over threads
   KERNEL_LANES, // neighbouring elements of the last grid dim to one thread each, inner dims in sequence
 } KernelKind;
 
@@ -159,7 +159,8 @@ typedef enum Stream { STREAM_COMPUTE, STREAM_COMM } Stream;
 typedef struct Step Step;
 struct Step {
   StepKind kind;
-  const char *layer, *name;
+  const char *layer, *name; // of its first operator
+  const char *scope;        // the innermost layer that holds all its operators
   Loc loc;
   int pin[MESH_MAX_AXES]; // only ranks with this coordinate run it; -1: all
   union {
@@ -224,6 +225,10 @@ bool extent_equal(Extent a, Extent b);
 // Whether two tensors lie in the same memory: one is a view of the other, or in its place.
 bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b);
 
+// The innermost layer that holds both: "block1" of "block1.conv1" and "block1.norm1".
+const char *layer_common(Arena *arena, const char *a, const char *b);
+// Whether both are in one layer of the model, the outermost one.
+bool layer_same_outer(const char *a, const char *b);
 // Whether the step does work of an operator; the others order work and tell of memory.
 bool step_works(const Step *step);
 // Calls visit for every tensor a step uses, loops included. To end a buffer is to write to it.

@@ -2,7 +2,7 @@
 //
 // Requires: a lowered program. Guarantees: all-reduces of one kind (same ranks, operation and type) that may wait for each
 // other are one; what they reduce lies side by side in one buffer. It is issued where the last of them was, so before any of
-// them is used.
+// them is used; one of several layers behind the layer in which the last of them was.
 //
 //   kernel makes w.grad;  all_reduce w.grad;  kernel makes b.grad;  all_reduce b.grad
 // becomes
@@ -15,7 +15,7 @@
 // Of a bucket, in bytes. Large enough that starting a message takes no time beside sending it, small enough that the first
 // buckets of a large model are on their way while most of the backward pass is still to come.
 enum { LARGEST_BUCKET = 25 << 20 };
-enum { SHORT = 4096 }; // bytes: a message that takes as long as an empty one
+enum { SHORT = 16384 }; // bytes: a message that takes as long as an empty one
 enum { ALIGNED = 256 };
 
 typedef struct Bucket {
@@ -149,7 +149,6 @@ static void close_bucket(Bucketer *k, int number) {
   const int last = bucket.places.at[bucket.places.len - 1];
   Step *step = NEW(p->arena, Step);
   *step = *k->out.at[last];
-  step->layer = "";
   Collective *c = &step->collective;
   c->purpose = purpose(k, &bucket);
   c->bytes = 0;
@@ -157,8 +156,10 @@ static void close_bucket(Bucketer *k, int number) {
     Step **member = &k->out.at[bucket.places.at[i]];
     vec_push(p->arena, &c->members, (*member)->collective.tensor);
     c->bytes += (*member)->collective.bytes;
+    step->scope = layer_common(p->arena, step->scope, (*member)->scope);
     *member = NULL;
   }
+  step->layer = step->scope;
   order_members(p, c->members.at, c->members.len);
   lay_side_by_side(p, c, bucket.bytes);
   c->tensor = c->dst = c->members.at[0];
@@ -211,6 +212,38 @@ static void join_bucket(Bucketer *k, const Step *step, bool soon) {
   vec_push(k->program->arena, &k->open.at[i].places, k->out.len);
 }
 
+typedef struct BufferUse {
+  const Program *program;
+  int buffer;
+  bool any;
+} BufferUse;
+
+static void note_buffer(void *ctx, int tensor, bool written) {
+  BufferUse *use = ctx;
+  (void)written;
+  use->any |= use->program->tensors.at[tensor].buffer == use->buffer;
+}
+
+static bool uses_buffer(const Program *p, const Step *step, int buffer) {
+  BufferUse use = {p, buffer, false};
+  step_visit_tensors(step, note_buffer, &use);
+  return use.any;
+}
+
+// What is of several layers comes behind the one that it has ended up in: layers of one kind then stay the same steps.
+static void leave_layer(const Program *p, Procedure *procedure, int i) {
+  Step *step = procedure->steps.at[i];
+  if (step->kind != STEP_COLLECTIVE || step->collective.members.len == 0 || step->scope[0] != '\0' || i == 0) return;
+  const char *layer = procedure->steps.at[i - 1]->scope;
+  const int buffer = p->tensors.at[step->collective.tensor].buffer;
+  for (; i + 1 < procedure->steps.len; i++) {
+    Step *next = procedure->steps.at[i + 1];
+    if (!layer_same_outer(layer, next->scope) || uses_buffer(p, next, buffer)) break;
+    procedure->steps.at[i] = next;
+    procedure->steps.at[i + 1] = step;
+  }
+}
+
 static void bucket_procedure(Bucketer *k, Procedure *procedure) {
   Program *p = k->program;
   Uses uses = {.program = p, .last = NEW_ARRAY(p->arena, int, p->buffers.len)};
@@ -234,6 +267,7 @@ static void bucket_procedure(Bucketer *k, Procedure *procedure) {
   procedure->steps.len = 0;
   for (int i = 0; i < k->out.len; i++)
     if (k->out.at[i] != NULL) procedure->steps.at[procedure->steps.len++] = k->out.at[i];
+  for (int i = procedure->steps.len - 1; i >= 0; i--) leave_layer(p, procedure, i);
 }
 
 void pass_bucket(Compilation *c) {

@@ -8,7 +8,8 @@
 // becomes
 //   gemm reads a, makes b;  kernel reads b, c;  end a b c
 //
-// Several buffers are ended together, where an operator begins, an event is recorded or one of their places is taken.
+// Several buffers are ended together, where an operator or another buffer begins or an event is recorded: layers that do the
+// same end theirs at the same steps, wherever these lie.
 #include "passes.h"
 
 typedef VEC(int) Ids;
@@ -18,49 +19,59 @@ typedef struct Ender {
   Ids *dying;  // by position: the buffers whose last use is there
   int *named;  // by buffer: the tensor to tell it by
   Ids waiting; // tensors whose buffers are used no more and not yet ended
+  Ids joined;  // the same of buffers that hold tensors of several layers
+  bool *holds_several; // by buffer
   VEC(Step *) out;
 } Ender;
-
-static bool overlap(const Buffer *a, const Buffer *b) {
-  return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-}
 
 static Buffer *buffer_of(const Ender *e, int tensor) {
   return &e->program->buffers.at[e->program->tensors.at[tensor].buffer];
 }
 
-static void end_waiting(Ender *e) {
-  if (e->waiting.len == 0) return;
+static void end_all(Ender *e, Ids *ids, const char *scope) {
+  if (ids->len == 0) return;
   Step *step = NEW(e->program->arena, Step);
-  *step = (Step){.kind = STEP_END, .layer = "", .name = "end"};
+  *step = (Step){.kind = STEP_END, .name = "end", .layer = scope, .scope = scope};
   memset(step->pin, -1, sizeof step->pin);
-  for (int i = 0; i < e->waiting.len; i++) vec_push(e->program->arena, &step->ended, e->waiting.at[i]);
+  for (int i = 0; i < ids->len; i++) vec_push(e->program->arena, &step->ended, ids->at[i]);
   vec_push(e->program->arena, &e->out, step);
-  e->waiting.len = 0;
+  ids->len = 0;
 }
 
-typedef struct Taken {
+typedef struct Birth {
   const Ender *ender;
-  bool any;
-} Taken;
+  int position;
+  bool any;    // a buffer begins at the step
+  bool may_be; // or one that holds tensors of several layers, of which any may be the first
+} Birth;
 
-static void note_taken(void *ctx, int tensor, bool written) {
-  Taken *taken = ctx;
+static void note_birth(void *ctx, int tensor, bool written) {
+  Birth *birth = ctx;
   (void)written;
-  for (int i = 0; i < taken->ender->waiting.len; i++)
-    taken->any |= overlap(buffer_of(taken->ender, tensor), buffer_of(taken->ender, taken->ender->waiting.at[i]));
+  birth->any |= buffer_of(birth->ender, tensor)->first == birth->position;
+  birth->may_be |= birth->ender->holds_several[birth->ender->program->tensors.at[tensor].buffer];
 }
 
-// Must what waits be ended before the step? An event that is recorded tells the other stream that places are free.
-static bool ends_before(const Ender *e, const Step *step, const Step *before) {
+// Must what waits be ended before the step? A buffer that is new may take a place. An event that is recorded tells the other
+// stream that places are free.
+static bool ends_before(const Ender *e, const Step *step, int position, const Step *before) {
   if (step->kind == STEP_RECORD) return step->sync.stream == STREAM_COMPUTE;
-  if (step->kind == STEP_WAIT) return false;
+  if (step->kind == STEP_WAIT) return before != NULL && !str_eq(step->scope, before->scope);
   if (before != NULL &&
       (step->loc.line != before->loc.line || !str_eq(step->layer, before->layer) || !str_eq(step->name, before->name)))
     return true;
-  Taken taken = {e, false};
-  step_visit_tensors(step, note_taken, &taken);
-  return taken.any;
+  Birth birth = {e, position, false, false};
+  step_visit_tensors(step, note_birth, &birth);
+  return birth.any || birth.may_be;
+}
+
+// What holds tensors of several layers is ended between layers, unless a place may be taken before.
+static bool ends_joined_before(const Ender *e, const Step *step, int position, const Step *before) {
+  if (before == NULL || !layer_same_outer(step->scope, before->scope)) return true;
+  if (step->kind == STEP_RECORD) return step->sync.stream == STREAM_COMPUTE;
+  Birth birth = {e, position, false, false};
+  if (step_works(step)) step_visit_tensors(step, note_birth, &birth);
+  return birth.any;
 }
 
 static void end_in_procedure(Ender *e, ProcedureKind kind) {
@@ -70,14 +81,18 @@ static void end_in_procedure(Ender *e, ProcedureKind kind) {
   e->out.len = e->out.cap = 0;
   for (int i = 0; i < procedure->steps.len; i++) {
     Step *step = procedure->steps.at[i];
-    if (ends_before(e, step, before)) end_waiting(e);
+    const int position = e->program->starts[kind] + 1 + i;
+    if (ends_before(e, step, position, before)) end_all(e, &e->waiting, before != NULL ? before->scope : "");
+    if (ends_joined_before(e, step, position, before)) end_all(e, &e->joined, "");
     if (step_works(step)) before = step;
     vec_push(e->program->arena, &e->out, step);
-    const int position = e->program->starts[kind] + 1 + i;
-    for (int b = 0; b < e->dying[position].len; b++)
-      vec_push(e->program->arena, &e->waiting, e->named[e->dying[position].at[b]]);
+    for (int i = 0; i < e->dying[position].len; i++) {
+      const int buffer = e->dying[position].at[i];
+      vec_push(e->program->arena, e->holds_several[buffer] ? &e->joined : &e->waiting, e->named[buffer]);
+    }
   }
-  end_waiting(e);
+  end_all(e, &e->waiting, before != NULL ? before->scope : "");
+  end_all(e, &e->joined, "");
   procedure->steps.at = e->out.at;
   procedure->steps.len = e->out.len;
   procedure->steps.cap = e->out.cap;
@@ -89,6 +104,13 @@ void pass_end_lifetimes(Compilation *c) {
   int last = 0;
   for (int b = 0; b < p->buffers.len; b++) last = p->buffers.at[b].last > last ? p->buffers.at[b].last : last;
   e->dying = NEW_ARRAY(p->arena, Ids, last + 1);
+  e->holds_several = NEW_ARRAY(p->arena, bool, p->buffers.len);
+  for (int k = 0; k < PROCEDURES; k++)
+    for (int i = 0; i < p->procedure[k].steps.len; i++) {
+      const Step *step = p->procedure[k].steps.at[i];
+      if (step->kind == STEP_COLLECTIVE && step->collective.members.len > 0 && step->scope[0] == '\0')
+        e->holds_several[p->tensors.at[step->collective.tensor].buffer] = true;
+    }
   for (int t = 0; t < p->tensors.len; t++)
     if (p->tensors.at[t].steps > 0 && p->tensors.at[t].offset == 0) e->named[p->tensors.at[t].buffer] = t;
   for (int b = 0; b < p->buffers.len; b++) {

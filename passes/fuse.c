@@ -13,6 +13,7 @@
 
 enum { MAX_FUSED = 40 };             // operators in one kernel
 enum { MAX_TENSORS = 24 };           // tensors of one kernel: its arguments are to be read
+enum { MANY_READS = 8 };             // of one operator
 enum { MAX_SERIAL_ELEMENTS = 1 << 16 }; // elements that a kernel without rows may run over
 
 typedef struct Fuser {
@@ -145,7 +146,8 @@ static void check_access(void *ctx, const Expr *e) {
   if (known == NULL || !known->made) return;
   for (int i = 0; i < e->access.rank; i++) {
     const int d = access_full_dim(j->f->graph, j->op, e, i);
-    if (known->class[i] >= 0 && (d < 0 || j->class[d] != known->class[i])) j->broken |= 1u << known->class[i];
+    if (known->class[i] < 0 || j->group->class_dim[known->class[i]].extent == 1) continue; // one place only
+    if (d < 0 || j->class[d] != known->class[i]) j->broken |= 1u << known->class[i];
   }
 }
 
@@ -159,12 +161,14 @@ static double elements_of(const Op *op) {
 static bool profitable(const Fuser *f, const Group *group, const Join *j, uint32_t rows) {
   bool inner = false, all_maps = j->op->reduce == REDUCE_NONE;
   double largest = elements_of(j->op);
-  for (int d = 0; d < j->op->n_dims; d++) inner |= j->class[d] < 0 || !(rows >> j->class[d] & 1);
+  for (int d = 0; d < j->op->n_dims; d++)
+    inner |= j->op->dims[d].extent > 1 && (j->class[d] < 0 || !(rows >> j->class[d] & 1));
   for (int i = 0; i < group->ops.len; i++) {
     const Op *op = &f->graph->ops.at[group->ops.at[i]];
     all_maps &= op->reduce == REDUCE_NONE;
     if (elements_of(op) > largest) largest = elements_of(op);
-    for (int d = 0; d < op->n_dims; d++) inner |= !(rows >> f->g->class_of[group->ops.at[i]][d] & 1);
+    for (int d = 0; d < op->n_dims; d++)
+      inner |= op->dims[d].extent > 1 && !(rows >> f->g->class_of[group->ops.at[i]][d] & 1);
   }
   if (!inner) return true; // the same elements, one by one
   if (all_maps) return false; // maps over different spaces gain nothing
@@ -190,14 +194,45 @@ static bool has_new_outputs(const Join *j) {
   return false;
 }
 
+// Dimensions of extent 1 are in no access: any of the group's will do.
+static void unify_units(Join *j) {
+  for (int d = 0; d < j->op->n_dims; d++) {
+    if (j->class[d] >= 0 || j->op->dims[d].extent != 1) continue;
+    for (int c = 0; c < j->group->n_classes && j->class[d] < 0; c++) {
+      bool free = same_loop(j->group, c, j->op, d);
+      for (int o = 0; o < j->op->n_dims; o++) free &= j->class[o] != c;
+      if (free) j->class[d] = c;
+    }
+  }
+}
+
+typedef struct NewReads {
+  const Group *group;
+  int n;
+} NewReads;
+
+static void count_new(void *ctx, int tensor) {
+  NewReads *reads = ctx;
+  reads->n += find_tensor(reads->group, tensor) == NULL;
+}
+
+// The operator gathers many values, and with them the kernel would have too many arguments.
+static bool gathers_too_many(const Group *group, const Op *op) {
+  NewReads reads = {group, 0};
+  op_visit_reads(op, count_new, &reads);
+  return reads.n > MANY_READS && group->tensors.len + reads.n > MAX_TENSORS;
+}
+
 static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
   Group *group = &f->g->groups.at[group_id];
   const Op *op = &f->graph->ops.at[op_id];
   if (group->kind != GROUP_KERNEL || group->phase != op->phase || group->ops.len >= MAX_FUSED) return false;
   if (!same_pins(f, group, op) || group->tensors.len >= MAX_TENSORS) return false;
+  if (group->ops.len > 0 && gathers_too_many(group, op)) return false;
   Join j = {.f = f, .group = group, .op = op};
   for (int d = 0; d < IR_MAX_DIMS; d++) j.class[d] = -1;
   expr_visit(op->body, unify_access, &j);
+  unify_units(&j);
   uint32_t used = 0, out_rows = 0;
   int n_new = 0;
   for (int d = 0; d < op->n_dims; d++) {

@@ -4,7 +4,7 @@
 #include "rewrite.h"
 
 enum { RECOMPUTE_FLOPS = 64 };  // a value this cheap is computed again rather than stored between stages
-enum { MIN_BLOCK = 64 };        // elements worth a block of threads
+enum { MAX_GRID = 4 };          // dimensions that one loop over the grid takes
 enum { MAX_SERIAL_INNER = 32 }; // a reduction this small is done by one thread
 
 typedef struct Builder {
@@ -133,6 +133,7 @@ static bool reads_own_point(const Builder *b, int reader, const Expr *access, in
   const int *producer_class = b->g->class_of[b->group->ops.at[producer]];
   for (int i = 0; i < access->access.rank; i++) {
     const int d = access_full_dim(b->g->graph, r, access, i);
+    if (graph_tensor(b->g->graph, access->access.tensor)->extent[i] == 1) continue; // one place only
     if (d < 0 || reader_class[d] != producer_class[i]) return false;
   }
   return true;
@@ -279,15 +280,15 @@ static int64_t largest_inner(const Kernel *k) {
   return largest;
 }
 
-// No reductions and no inner dims: the last dims go to the threads of a block.
+// No reductions and no inner dims: the threads of a block go along the last dim, whatever its extent, so that maps over other
+// sizes are the same kernel.
 static void split_map(Kernel *k) {
   if (k->n_dims <= 1) {
     k->kind = KERNEL_FLAT;
     return;
   }
   k->kind = KERNEL_GRID;
-  int64_t block = 1;
-  while (k->n_grid > 1 && block < MIN_BLOCK) block *= k->dims[--k->n_grid].global;
+  k->n_grid = k->n_dims - 1 < MAX_GRID ? k->n_dims - 1 : MAX_GRID;
   for (int s = 0; s < k->stages.len; s++) {
     Stage *stage = &k->stages.at[s];
     for (int d = k->n_grid; d < k->n_dims; d++) stage->inner[stage->n_inner++] = d;

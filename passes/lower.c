@@ -135,7 +135,7 @@ static void enter_tensors(Lowering *l) {
 static Step *new_step(Lowering *l, StepKind kind, const Op *op) {
   Step *step = NEW(l->arena, Step);
   step->kind = kind;
-  step->layer = op->layer;
+  step->layer = step->scope = op->layer;
   step->name = op->name;
   step->loc = op->loc;
   memcpy(step->pin, op->sharding.pin, sizeof step->pin);
@@ -145,6 +145,12 @@ static Step *new_step(Lowering *l, StepKind kind, const Op *op) {
 static Step *kernel_step(Lowering *l, const Op *op, Kernel kernel) {
   Step *step = new_step(l, STEP_KERNEL, op);
   step->kernel = kernel;
+  return step;
+}
+
+static Step *group_step(Lowering *l, const Grouping *g, const Group *group) {
+  Step *step = kernel_step(l, &l->graph->ops.at[group->ops.at[0]], kernel_of_group(l, g, group));
+  for (int i = 1; i < group->ops.len; i++) step->scope = layer_common(l->arena, step->scope, l->graph->ops.at[group->ops.at[i]].layer);
   return step;
 }
 
@@ -310,7 +316,7 @@ static void lower_graph(Lowering *l, const Graph *graph) {
     const Group *group = &g->groups.at[g->order[i]];
     switch (group->kind) {
     case GROUP_KERNEL:
-      append(l, group, kernel_step(l, &graph->ops.at[group->ops.at[0]], kernel_of_group(l, g, group)));
+      append(l, group, group_step(l, g, group));
       break;
     case GROUP_GEMM: lower_gemm(l, g, group); break;
     case GROUP_RESHARD: lower_reshard(l, group); break;

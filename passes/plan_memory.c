@@ -12,7 +12,7 @@
 #include "passes.h"
 
 enum { ALIGN = 256 };
-enum { SMALL = 4096 }; // bytes not worth sharing a place and a name
+enum { SMALL = 16384 }; // bytes not worth sharing a place and a name
 
 typedef struct Planner {
   Program *program;

@@ -27,6 +27,7 @@ static Step *sync_step(Scheduler *s, StepKind kind, int event, Stream stream, co
   memset(step->pin, -1, sizeof step->pin);
   step->kind = kind;
   step->layer = near != NULL ? near->layer : "";
+  step->scope = near != NULL ? near->scope : "";
   step->name = kind == STEP_RECORD ? "record" : "wait";
   if (near != NULL) step->loc = near->loc;
   step->sync.event = event;
@@ -35,11 +36,27 @@ static Step *sync_step(Scheduler *s, StepKind kind, int event, Stream stream, co
   return step;
 }
 
+// The wait that was issued last goes before the layer it is in: it is for something of several layers, and layers of one kind
+// stay the same steps.
+static void leave_layer(Scheduler *s) {
+  int i = s->out.len - 1;
+  Step *wait = s->out.at[i];
+  for (; i > 0; i--) {
+    Step *before = s->out.at[i - 1];
+    if (!layer_same_outer(before->scope, wait->scope)) break;
+    if (before->kind == STEP_RECORD && before->sync.event == wait->sync.event) break;
+    s->out.at[i] = before;
+    s->out.at[i - 1] = wait;
+  }
+  wait->scope = wait->layer = "";
+}
+
 static void wait_for_buffer(Scheduler *s, int buffer, const Step *near) {
   const int event = s->pending[buffer];
   if (event < 0) return;
   s->ready = false;
   sync_step(s, STEP_WAIT, event, STREAM_COMPUTE, near)->sync.collective = s->running[event];
+  if (s->running[event]->collective.members.len > 0 && s->running[event]->scope[0] == '\0') leave_layer(s);
   for (int b = 0; b < s->program->buffers.len; b++) // a change has two or three buffers
     if (s->pending[b] == event) s->pending[b] = -1;
   if (!s->conditional) vec_push(s->program->arena, &s->free, event);

@@ -143,6 +143,29 @@ char *parcc_arena(size_t bytes);
 // Says what --save writes, and --load and --init read. The array must live until parcc_finish.
 void parcc_stored(const ParccTensor *tensors, int n);
 
+// The same, one tensor at a time, in the order of the file. Of a layer that is not NULL the name is a part: "layer.name".
+// data NULL: this rank holds nothing of it.
+typedef struct {
+  long extent;  // over all ranks
+  Interval own; // what this rank holds
+} ParccDim;
+#define WHOLE(n) {n, {0, n}}
+#define PART(n, ...) {n, __VA_ARGS__}
+#define SCALAR {-1, {0, 1}} // the only one, of a tensor without dimensions
+void parcc_store(const char *layer, const char *name, ParccKind kind, ParccType type, void *data, int rank,
+                 const ParccDim *dims);
+// STORE("dense1.w", PARCC_PARAM, PARCC_FLOAT, t.dense1_w, WHOLE(84), PART(120, ci));
+#define STORE_OF(layer, name, kind, type, data, ...)                                                                   \
+  do {                                                                                                                 \
+    const ParccDim parcc_dims_[] = {__VA_ARGS__};                                                                      \
+    parcc_store(layer, name, kind, type, data, (int)(sizeof parcc_dims_ / sizeof *parcc_dims_), parcc_dims_);          \
+  } while (0)
+#define STORE(name, kind, type, data, ...) STORE_OF(NULL, name, kind, type, data, __VA_ARGS__)
+
+// Fills the n pointers of a record, one behind the other from `pointers` on, with places in the arena, which are counted in
+// units of so many bytes; negative: NULL.
+void parcc_place_record(char *arena, long unit, const long *place, int n, void *pointers);
+
 // With --load or --init: replaces the tensors of parcc_stored by those of the checkpoint or file. Otherwise does nothing.
 // After --load the run goes on behind the step that the checkpoint was made after.
 void parcc_load(void);
@@ -234,6 +257,13 @@ void parcc_slice(const void *src, const ParccDivision *from, void *dst, const Pa
 
 // ---- errors --------------------------------------------------------------------------------------------------------
 
+// What comes next on the first stream waits for all work so far on the second.
+#define WAIT_FOR(waiting, working, event)                                                                              \
+  do {                                                                                                                 \
+    CHECK_CUDA(cudaEventRecord(event, working));                                                                       \
+    CHECK_CUDA(cudaStreamWaitEvent(waiting, event, 0));                                                                \
+  } while (0)
+
 // What the program is doing, for messages: the operator and its place in the source. Both strings must be literals.
 // Another thread looks at it, to see where a run that does not get on is stuck (watch.h).
 typedef struct {
@@ -247,6 +277,9 @@ static inline void parcc_at(const char *op, const char *where) {
   __atomic_store_n(&parcc_place.moves, parcc_place.moves + 1, __ATOMIC_RELAXED);
 }
 #define AT(operator_, where_) parcc_at(operator_, where_)
+// In code that layers share: the name of the layer at hand, which must live as long as a literal, and the rest.
+const char *parcc_op_of_layer(const char *layer, const char *op);
+#define AT_LAYER(layer_, operator_, where_) parcc_at(parcc_op_of_layer(layer_, operator_), where_)
 
 // Prints PROG: rank R: in OPERATOR (WHERE): FILE:LINE: CALL: REASON and ends all ranks with exit code 1.
 void parcc_check_failed(const char *file, int line, const char *call, const char *reason)

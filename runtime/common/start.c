@@ -135,11 +135,6 @@ Interval parcc_block_in(Interval block, long parts, long index) {
   return part;
 }
 
-void parcc_stored(const ParccTensor *tensors, int n) {
-  run.stored = tensors;
-  run.n_stored = n;
-}
-
 int parcc_finish(void) {
   steps_finish();
   if (run.options.save != NULL && options_save_is_file(&run.options)) tensors_save(run.options.save);

@@ -15,23 +15,31 @@ enum { PARCC_THREADS = 256, PARCC_WARP = 32, PARCC_MAX_BLOCKS = 65535 };
 // Declares i for one round of the body.
 #define PARCC_LET(i, value) for (long i = (value), i##_once_ = 1; i##_once_; i##_once_ = 0)
 
+// Most numbers are small, and the division of those is several times faster.
+static __device__ __forceinline__ long parcc_quotient(long a, long b) {
+  return ((a | b) >> 32) == 0 ? (long)((unsigned)a / (unsigned)b) : a / b;
+}
+static __device__ __forceinline__ long parcc_remainder(long a, long b) {
+  return ((a | b) >> 32) == 0 ? (long)((unsigned)a % (unsigned)b) : a % b;
+}
+
 #define PARCC_STRIDE2(i, ni, j, nj, first, stride)                                                                     \
   PARCC_STRIDE(i##j##_, (long)(ni) * (nj), first, stride)                                                              \
-  PARCC_LET(i, i##j##_ / (nj)) PARCC_LET(j, i##j##_ % (nj))
+  PARCC_LET(i, parcc_quotient(i##j##_, nj)) PARCC_LET(j, parcc_remainder(i##j##_, nj))
 #define PARCC_STRIDE3(i, ni, j, nj, k, nk, first, stride)                                                              \
-  PARCC_STRIDE(i##j##k##_, (long)(ni) * (nj) * (nk), first, stride)                                                    \
-  PARCC_LET(i, i##j##k##_ / ((long)(nj) * (nk)))                                                                       \
-  PARCC_LET(j, i##j##k##_ / (nk) % (nj)) PARCC_LET(k, i##j##k##_ % (nk))
+  PARCC_STRIDE2(i##j##_, (long)(ni) * (nj), k, nk, first, stride)                                                      \
+  PARCC_LET(i, parcc_quotient(i##j##_, nj)) PARCC_LET(j, parcc_remainder(i##j##_, nj))
 #define PARCC_STRIDE4(i, ni, j, nj, k, nk, l, nl, first, stride)                                                       \
-  PARCC_STRIDE(i##j##k##l##_, (long)(ni) * (nj) * (nk) * (nl), first, stride)                                          \
-  PARCC_LET(i, i##j##k##l##_ / ((long)(nj) * (nk) * (nl)))                                                             \
-  PARCC_LET(j, i##j##k##l##_ / ((long)(nk) * (nl)) % (nj))                                                             \
-  PARCC_LET(k, i##j##k##l##_ / (nl) % (nk)) PARCC_LET(l, i##j##k##l##_ % (nl))
+  PARCC_STRIDE3(i##j##_, (long)(ni) * (nj), k, nk, l, nl, first, stride)                                               \
+  PARCC_LET(i, parcc_quotient(i##j##_, nj)) PARCC_LET(j, parcc_remainder(i##j##_, nj))
 
-#define GRID(i, ni) PARCC_STRIDE(i, ni, (long)blockIdx.x, (long)gridDim.x)
-#define GRID2(i, ni, j, nj) PARCC_STRIDE2(i, ni, j, nj, (long)blockIdx.x, (long)gridDim.x)
-#define GRID3(i, ni, j, nj, k, nk) PARCC_STRIDE3(i, ni, j, nj, k, nk, (long)blockIdx.x, (long)gridDim.x)
-#define GRID4(i, ni, j, nj, k, nk, l, nl) PARCC_STRIDE4(i, ni, j, nj, k, nk, l, nl, (long)blockIdx.x, (long)gridDim.x)
+// Rows of a map share a block of threads.
+#define PARCC_ROW ((long)blockIdx.x * blockDim.y + threadIdx.y)
+#define PARCC_ROWS_ALL ((long)gridDim.x * blockDim.y)
+#define GRID(i, ni) PARCC_STRIDE(i, ni, PARCC_ROW, PARCC_ROWS_ALL)
+#define GRID2(i, ni, j, nj) PARCC_STRIDE2(i, ni, j, nj, PARCC_ROW, PARCC_ROWS_ALL)
+#define GRID3(i, ni, j, nj, k, nk) PARCC_STRIDE3(i, ni, j, nj, k, nk, PARCC_ROW, PARCC_ROWS_ALL)
+#define GRID4(i, ni, j, nj, k, nk, l, nl) PARCC_STRIDE4(i, ni, j, nj, k, nk, l, nl, PARCC_ROW, PARCC_ROWS_ALL)
 
 #define BLOCK(i, ni) PARCC_STRIDE(i, ni, (long)threadIdx.x, (long)blockDim.x)
 #define BLOCK2(i, ni, j, nj) PARCC_STRIDE2(i, ni, j, nj, (long)threadIdx.x, (long)blockDim.x)
@@ -153,15 +161,30 @@ static inline unsigned parcc_blocks(long work, long work_a_block) {
 }
 
 // The one place where a kernel starts.
-#define PARCC_LAUNCH(kernel, work, work_a_block, ...)                                                                  \
+#define PARCC_LAUNCH_BLOCKS(kernel, work, work_a_block, threads, ...)                                                  \
   do {                                                                                                                 \
     const long parcc_work_ = (work);                                                                                   \
     if (parcc_work_ > 0) {                                                                                             \
-      kernel<<<parcc_blocks(parcc_work_, work_a_block), PARCC_THREADS, 0, parcc.compute>>>(__VA_ARGS__);               \
+      kernel<<<parcc_blocks(parcc_work_, work_a_block), threads, 0, parcc.compute>>>(__VA_ARGS__);                     \
       CHECK_CUDA(cudaGetLastError());                                                                                  \
     }                                                                                                                  \
   } while (0)
+#define PARCC_LAUNCH(kernel, work, work_a_block, ...)                                                                  \
+  PARCC_LAUNCH_BLOCKS(kernel, work, work_a_block, PARCC_THREADS, __VA_ARGS__)
+
+// The threads along a row of a map: a power of two, enough for the row where that fits.
+static inline unsigned parcc_row_threads(long cols) {
+  unsigned threads = 1;
+  while (threads < cols && threads < PARCC_THREADS) threads *= 2;
+  return threads;
+}
+
 #define LAUNCH_ROWS(kernel, rows, ...) PARCC_LAUNCH(kernel, rows, 1, __VA_ARGS__)
+#define LAUNCH_MAP(kernel, rows, cols, ...)                                                                            \
+  do {                                                                                                                 \
+    const unsigned parcc_x_ = parcc_row_threads(cols), parcc_y_ = PARCC_THREADS / parcc_x_;                            \
+    PARCC_LAUNCH_BLOCKS(kernel, rows, (long)parcc_y_, dim3(parcc_x_, parcc_y_), __VA_ARGS__);                          \
+  } while (0)
 #define LAUNCH_FLAT(kernel, count, ...) PARCC_LAUNCH(kernel, count, PARCC_THREADS, __VA_ARGS__)
 #define LAUNCH_LANES(kernel, cols, ...) PARCC_LAUNCH(kernel, cols, PARCC_THREADS, __VA_ARGS__)
 

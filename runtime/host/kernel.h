@@ -114,6 +114,7 @@ static inline __attribute__((always_inline)) double parcc_unkeyd(int64_t key) {
 #include "check_launch.h"
 #endif
 #define LAUNCH_ROWS(kernel, rows, ...) PARCC_LAUNCH(kernel, rows, __VA_ARGS__)
+#define LAUNCH_MAP(kernel, rows, cols, ...) PARCC_LAUNCH(kernel, rows, __VA_ARGS__)
 #define LAUNCH_FLAT(kernel, count, ...) PARCC_LAUNCH(kernel, count, __VA_ARGS__)
 #define LAUNCH_LANES(kernel, cols, ...) PARCC_LAUNCH(kernel, cols, __VA_ARGS__)
 

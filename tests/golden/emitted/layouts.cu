@@ -219,83 +219,56 @@ static struct {
 
 // dense1: init (layouts.dnn:5)
 __global__ void k_init(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream, long co_lo) {
-  FLAT(i, count) {
-    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + 7 * co_lo))) - 1.0f);
-    w[i] = w_;
-  }
+  FLAT(i, count)
+    w[i] = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + 7 * co_lo))) - 1.0f);
 }
 
 // dense1: init (layouts.dnn:5)
 __global__ void k_init2(float *__restrict__ b, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float b_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    b[i] = b_;
-  }
+  FLAT(i, count) b[i] = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
 }
 
 // dense2: init (layouts.dnn:6)
 __global__ void k_init3(float *__restrict__ w, long CO, long CI, float factor, unsigned long long seed, unsigned long long step, unsigned stream, long ci_lo) {
-  GRID(co, CO) {
-    BLOCK(ci, CI) {
-      const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(8 * co + ci + ci_lo))) - 1.0f);
-      w[co * CI + ci] = w_;
-    }
-  }
+  GRID(co, CO) BLOCK(ci, CI)
+    w[co * CI + ci] = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(8 * co + ci + ci_lo))) - 1.0f);
 }
 
 // dense3: init (layouts.dnn:7)
 __global__ void k_init4(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream, long co_2_lo) {
-  FLAT(i, count) {
-    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + 9 * co_2_lo))) - 1.0f);
-    w[i] = w_;
-  }
+  FLAT(i, count)
+    w[i] = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + 9 * co_2_lo))) - 1.0f);
 }
 
 // dense3: init (layouts.dnn:7)
 __global__ void k_init5(float *__restrict__ b, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream, long co_3_lo) {
-  FLAT(i, count) {
-    const float b_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + co_3_lo))) - 1.0f);
-    b[i] = b_;
-  }
+  FLAT(i, count)
+    b[i] = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i + co_3_lo))) - 1.0f);
 }
 
 // dense1: init (layouts.dnn:10)
 __global__ void k_init6(float *__restrict__ moment1, long count) {
-  FLAT(i, count) {
-    const float moment1_ = 0.0f;
-    moment1[i] = moment1_;
-  }
+  FLAT(i, count) moment1[i] = 0.0f;
 }
 
 // dense2: init (layouts.dnn:10)
 __global__ void k_init7(float *__restrict__ moment1, long CO, long CI) {
-  GRID(co, CO) {
-    BLOCK(ci, CI) {
-      const float moment1_ = 0.0f;
-      moment1[co * CI + ci] = moment1_;
-    }
-  }
+  GRID(co, CO) BLOCK(ci, CI) moment1[co * CI + ci] = 0.0f;
 }
 
 // dense1: dense_relu (layouts.dnn:5)
 __global__ void k_dense_relu(float *__restrict__ relu, const float *__restrict__ y2, const float *__restrict__ whole, long len_batch, long CO) {
-  GRID(batch, len_batch) {
-    BLOCK(co, CO) {
-      const float y_ = y2[batch * CO + co] + whole[co];
-      const float relu_ = parcc_maxf(y_, 0.0f);
-      relu[batch * CO + co] = relu_;
-    }
+  GRID(batch, len_batch) BLOCK(co, CO) {
+    const float y_ = y2[batch * CO + co] + whole[co];
+    relu[batch * CO + co] = parcc_maxf(y_, 0.0f);
   }
 }
 
 // dense2: dense_tanh (layouts.dnn:6)
 __global__ void k_dense_tanh(float *__restrict__ tanh_, const float *__restrict__ y2, const float *__restrict__ part, long len_batch, long CO) {
-  GRID(batch, len_batch) {
-    BLOCK(co, CO) {
-      const float y_ = y2[batch * CO + co] + part[co];
-      const float tanh_2 = tanhf(y_);
-      tanh_[batch * CO + co] = tanh_2;
-    }
+  GRID(batch, len_batch) BLOCK(co, CO) {
+    const float y_ = y2[batch * CO + co] + part[co];
+    tanh_[batch * CO + co] = tanhf(y_);
   }
 }
 
@@ -374,9 +347,7 @@ __global__ void k_cross_entropy4(float *__restrict__ sum, const int *__restrict_
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(batch, len_batch) {
-      sum_ += (label[batch] != -1) ? 1.0f : 0.0f;
-    }
+    BLOCK(batch, len_batch) sum_ += (label[batch] != -1) ? 1.0f : 0.0f;
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -384,44 +355,27 @@ __global__ void k_cross_entropy4(float *__restrict__ sum, const int *__restrict_
 
 // cross_entropy (layouts.dnn:7)
 __global__ void k_cross_entropy5(float *__restrict__ cross_entropy, const float *__restrict__ whole, const float *__restrict__ whole2) {
-  FLAT(i, 1) {
-    const float cross_entropy_ = whole[0] / parcc_maxf(whole2[0], 1.0f);
-    cross_entropy[0] = cross_entropy_;
-  }
+  FLAT(i, 1) cross_entropy[0] = whole[0] / parcc_maxf(whole2[0], 1.0f);
 }
 
 // cross_entropy_grad (layouts.dnn:7)
 __global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__restrict__ whole) {
-  FLAT(i, 1) {
-    const float grad_ = 1.0f / parcc_maxf(whole[0], 1.0f);
-    grad[0] = grad_;
-  }
+  FLAT(i, 1) grad[0] = 1.0f / parcc_maxf(whole[0], 1.0f);
 }
 
 // cross_entropy_grad (layouts.dnn:7)
 __global__ void k_cross_entropy_grad2(float *__restrict__ grad, const int *__restrict__ part, const float *__restrict__ grad2, const float *__restrict__ moved, long count) {
-  FLAT(i, count) {
-    const float grad_ = ((part[i] == -1) ? 0.0f : grad2[0]) / moved[i];
-    grad[i] = grad_;
-  }
+  FLAT(i, count) grad[i] = ((part[i] == -1) ? 0.0f : grad2[0]) / moved[i];
 }
 
 // cross_entropy_grad (layouts.dnn:7)
 __global__ void k_cross_entropy_grad3(float *__restrict__ grad, const int *__restrict__ label, const float *__restrict__ grad2, long count) {
-  FLAT(i, count) {
-    const float grad_ = -((label[i] == -1) ? 0.0f : grad2[0]);
-    grad[i] = grad_;
-  }
+  FLAT(i, count) grad[i] = -((label[i] == -1) ? 0.0f : grad2[0]);
 }
 
 // cross_entropy_grad (layouts.dnn:7)
 __global__ void k_cross_entropy_grad4(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ label, long len_batch, long C) {
-  GRID(batch, len_batch) {
-    BLOCK(c, C) {
-      const float grad_ = grad2[batch] * (float)((label[batch] == c));
-      grad[batch * C + c] = grad_;
-    }
-  }
+  GRID(batch, len_batch) BLOCK(c, C) grad[batch * C + c] = grad2[batch] * (float)((label[batch] == c));
 }
 
 // cross_entropy_dense_grad (layouts.dnn:7)
@@ -487,9 +441,7 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(coci, len_coci) {
-      square_ += whole[coci] * whole[coci];
-    }
+    BLOCK(coci, len_coci) square_ += whole[coci] * whole[coci];
     square_ = BLOCK_SUM(square_);
     ONCE square[0] = square_;
   }
@@ -500,9 +452,7 @@ __global__ void k_gradient_norm2(float *__restrict__ square, const float *__rest
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK2(co, CO, ci, CI) {
-      square_ += whole[co * CI + ci] * whole[co * CI + ci];
-    }
+    BLOCK2(co, CO, ci, CI) square_ += whole[co * CI + ci] * whole[co * CI + ci];
     square_ = BLOCK_SUM(square_);
     ONCE square[0] = square_;
   }
@@ -513,9 +463,7 @@ __global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float 
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(co, CO) {
-      square_ += moved[co] * moved[co];
-    }
+    BLOCK(co, CO) square_ += moved[co] * moved[co];
     square_ = BLOCK_SUM(square_);
     const float gradient_norm_ = sqrtf((((((moved2[0] + square_) + whole[0]) + whole2[0]) + moved3[0]) + moved4[0]));
     ONCE gradient_norm[0] = gradient_norm_;
@@ -536,15 +484,13 @@ __global__ void k_adam(float *__restrict__ m, float *__restrict__ v, float *__re
 
 // dense2: adam (layouts.dnn:10)
 __global__ void k_adam2(float *__restrict__ m, float *__restrict__ v, float *__restrict__ u, const float *__restrict__ whole, long CO, long CI, float factor, float factor2, float lr, float step) {
-  GRID(co, CO) {
-    BLOCK(ci, CI) {
-      const float m_ = (0.9f * m[co * CI + ci]) + (factor * whole[co * CI + ci]);
-      const float v_ = (0.999f * v[co * CI + ci]) + ((factor2 * whole[co * CI + ci]) * whole[co * CI + ci]);
-      const float u_ = u[co * CI + ci] - ((lr * (m_ / (1.0f - powf(0.9f, (step + 1.0f))))) / (sqrtf((v_ / (1.0f - powf(0.999f, (step + 1.0f))))) + 1e-08f));
-      m[co * CI + ci] = m_;
-      v[co * CI + ci] = v_;
-      u[co * CI + ci] = u_;
-    }
+  GRID(co, CO) BLOCK(ci, CI) {
+    const float m_ = (0.9f * m[co * CI + ci]) + (factor * whole[co * CI + ci]);
+    const float v_ = (0.999f * v[co * CI + ci]) + ((factor2 * whole[co * CI + ci]) * whole[co * CI + ci]);
+    const float u_ = u[co * CI + ci] - ((lr * (m_ / (1.0f - powf(0.9f, (step + 1.0f))))) / (sqrtf((v_ / (1.0f - powf(0.999f, (step + 1.0f))))) + 1e-08f));
+    m[co * CI + ci] = m_;
+    v[co * CI + ci] = v_;
+    u[co * CI + ci] = u_;
   }
 }
 
@@ -571,7 +517,7 @@ static void init(void) {
   }
 
   AT("dense2 init", "layouts.dnn:6");
-  LAUNCH_ROWS(k_init3, 9, t.dense2_w, 9, ci.len, 0.35355338f, parcc.seed, (unsigned long long)parcc.step, 2, ci.lo);
+  LAUNCH_MAP(k_init3, 9, ci.len, t.dense2_w, 9, ci.len, 0.35355338f, parcc.seed, (unsigned long long)parcc.step, 2, ci.lo);
   LAUNCH_FLAT(k_init2, 9, t.dense2_b, 9, 0.35355338f, parcc.seed, (unsigned long long)parcc.step, 3);
 
   AT("dense3 init", "layouts.dnn:7");
@@ -589,8 +535,8 @@ static void init(void) {
   }
 
   AT("dense2 init", "layouts.dnn:10");
-  LAUNCH_ROWS(k_init7, 9, t.dense2_w_moment1, 9, ci.len);
-  LAUNCH_ROWS(k_init7, 9, t.dense2_w_moment2, 9, ci.len);
+  LAUNCH_MAP(k_init7, 9, ci.len, t.dense2_w_moment1, 9, ci.len);
+  LAUNCH_MAP(k_init7, 9, ci.len, t.dense2_w_moment2, 9, ci.len);
   LAUNCH_FLAT(k_init6, co_4.len, t.dense2_b_moment1, co_4.len);
   LAUNCH_FLAT(k_init6, 9, t.dense2_b_moment2, 9);
 
@@ -603,14 +549,12 @@ static void init(void) {
 
 // forward: from dense1 on
 static void forward_dense1(void) {
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense1 all_gather", "layouts.dnn:5");
   // all_gather dense1.w: [co/a, ci] -> [co, ci]
   CHECK_NCCL(ncclAllGather(t.dense1_w, t.dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-
   AT("dense1 broadcast", "layouts.dnn:5");
   // broadcast dense1.b: [co], on a 1 -> [co]
   CHECK_NCCL(ncclBroadcast(t.dense1_b, t.dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
@@ -626,11 +570,11 @@ static void forward_dense1(void) {
   // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
       t.dense1_w_whole, 7, t.x, 7, &zero, t.dense1_y, 8));
+  LIFETIME_END({t.dense1_w_whole, 224});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.relu, t.dense1_y, t.dense1_b_whole, batch.len, 8);
-  LIFETIME_END({t.dense1_w_whole, 224}, {t.dense1_y, 64}, {t.dense1_b_whole, 32});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  LAUNCH_MAP(k_dense_relu, batch.len, 8, t.relu, t.dense1_y, t.dense1_b_whole, batch.len, 8);
+  LIFETIME_END({t.dense1_y, 64}, {t.dense1_b_whole, 32});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense2 all_gather", "layouts.dnn:6");
   // all_gather relu: [batch/a/b, co] -> [batch/a, co]
@@ -641,7 +585,6 @@ static void forward_dense1(void) {
   // all_gather dense3.w: [co/a, ci] -> [co, ci]
   parcc_all_gather(t.dense3_w, &division[4], t.dense3_w_whole, &division[5], NULL, PARCC_FLOAT, samples, 1, over_a);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-
   AT("dense3 exchange", "layouts.dnn:7");
   // exchange dense3.b: [co/a/b] -> [co/b]
   parcc_exchange(t.dense3_b, &division[6], t.dense3_b_moved, &division[7], NULL, PARCC_FLOAT, samples, everybody);
@@ -653,128 +596,99 @@ static void forward_dense1(void) {
   // slice dense2.w.whole: [co, ci] -> [co/b, ci]
   parcc_slice(t.dense2_w_whole, &division[1], t.dense2_w_whole_part, &division[8], PARCC_FLOAT, samples);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
   AT("dense2 dense", "layouts.dnn:6");
   // dense2.y[batch, co] = sum(ci) (relu.whole[batch, ci] * dense2.w.whole.part[co, ci])
   if (co_4.len * batch_2.len > 0)
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, co_4.len, batch_2.len, 8, &one,
       t.dense2_w_whole_part, 8, t.relu_whole, 8, &zero, t.dense2_y, (co_4.len > 0 ? co_4.len : 1)));
   LIFETIME_END({t.relu_whole, 96}, {t.dense2_w_whole_part, 160});
-}
-
-// forward: from dense2 on
-static void forward_dense2(void) {
   AT("dense2 slice", "layouts.dnn:6");
   // slice dense2.b: [co] -> [co/b]
   parcc_slice(t.dense2_b, &division[9], t.dense2_b_part, &division[10], PARCC_FLOAT, samples);
+}
 
+// forward: from dense on
+static void forward_dense(void) {
   AT("dense2 dense", "layouts.dnn:6");
-  LAUNCH_ROWS(k_dense_tanh, batch_2.len, t.tanh_, t.dense2_y, t.dense2_b_part, batch_2.len, co_4.len);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LAUNCH_MAP(k_dense_tanh, batch_2.len, co_4.len, t.tanh_, t.dense2_y, t.dense2_b_part, batch_2.len, co_4.len);
   LIFETIME_END({t.dense2_y, 60});
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense3 slice", "layouts.dnn:7");
   // slice dense3.w.whole: [co, ci] -> [co, ci/b]
   parcc_slice(t.dense3_w_whole, &division[5], t.dense3_w_whole_part, &division[11], PARCC_FLOAT, samples);
-
   AT("dense3 dense", "layouts.dnn:7");
   // dense3.y[batch, co] = sum(ci) (tanh[batch, ci] * dense3.w.whole.part[co, ci])
   if (5 * batch_2.len > 0)
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 5, batch_2.len, co_4.len, &one,
       t.dense3_w_whole_part, (co_4.len > 0 ? co_4.len : 1), t.tanh_, (co_4.len > 0 ? co_4.len : 1), &zero, t.dense3_y, 5));
   LIFETIME_END({t.dense3_w_whole_part, 100});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
   parcc_reduce_scatter(t.dense3_y, &division[12], t.dense3_y_part, &division[13], t.dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   LIFETIME_END({t.dense3_y, 60}, {t.dense3_y_stage, 60});
-
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   AT("dense3 dense", "layouts.dnn:7");
   LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.dense3_y_2, t.cross_entropy_top, t.dense3_y_part, t.dense3_b_moved, batch_2.len, co_5.len);
   LIFETIME_END({t.dense3_y_part, 36}, {t.dense3_b_moved, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_top, t.cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_LANES(k_cross_entropy, batch_2.len, t.cross_entropy_z, t.cross_entropy_picked, t.dense3_y_2, t.cross_entropy_top_whole, t.label, batch_2.len, co_5.len, co_5.lo);
   LIFETIME_END({t.dense3_y_2, 36}, {t.cross_entropy_top_whole, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-}
-
-// forward: from exchange on
-static void forward_exchange(void) {
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
   parcc_exchange(t.cross_entropy_z, &division[13], t.cross_entropy_z_moved, &division[14], t.cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
   LIFETIME_END({t.cross_entropy_z_stage, 60});
-
   AT("cross_entropy", "layouts.dnn:7");
   if (parcc.rank / 2 % A == 0) {
     LAUNCH_LANES(k_cross_entropy2, batch_3.len, t.cross_entropy_total, t.cross_entropy_z_moved, batch_3.len);
   }
   LIFETIME_END({t.cross_entropy_z_moved, 60});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
+}
 
+// forward: from reduce_scatter on
+static void forward_reduce_scatter(void) {
   AT("reduce_scatter", "layouts.dnn:7");
   // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
   parcc_reduce_scatter(t.cross_entropy_picked, &division[15], t.cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-
   AT("slice", "layouts.dnn:7");
   // slice label: [batch/a] -> [batch/a/b]
   parcc_slice(t.label, &division[15], t.label_part, &division[16], PARCC_INT, samples);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.cross_entropy_total, &division[17], t.cross_entropy_total_moved, &division[16], NULL, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.cross_entropy_total, 12}, {t.cross_entropy_picked, 12});
-
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum, t.label_part, t.cross_entropy_total_moved, t.cross_entropy_picked_part, batch.len);
   LIFETIME_END({t.cross_entropy_picked_part, 8});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-}
-
-// forward: from cross_entropy on
-static void forward_cross_entropy(void) {
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy4, 1, t.cross_entropy_sum_2, t.label, batch_2.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
   LIFETIME_END({t.cross_entropy_sum_whole, 4});
@@ -783,81 +697,63 @@ static void forward_cross_entropy(void) {
 // The losses of the batch.
 static void forward(void) {
   forward_dense1();
-  forward_dense2();
-  forward_exchange();
-  forward_cross_entropy();
+  forward_dense();
+  forward_reduce_scatter();
 }
 
-// backward: from cross_entropy on
-static void backward_cross_entropy(void) {
+// The gradients of all parameters.
+static void backward(void) {
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LIFETIME_END({t.cross_entropy_sum_2_whole, 4});
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.label_part, t.cross_entropy_sum_grad, t.cross_entropy_total_moved, batch.len);
   LIFETIME_END({t.label_part, 8}, {t.cross_entropy_total_moved, 8});
   LAUNCH_FLAT(k_cross_entropy_grad3, batch_2.len, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, batch_2.len);
-  LAUNCH_ROWS(k_cross_entropy_grad4, batch_2.len, t.cross_entropy_z_grad, t.cross_entropy_picked_grad, t.label, batch_2.len, 5);
-  LIFETIME_END({t.cross_entropy_sum_grad, 4}, {t.label, 12}, {t.cross_entropy_picked_grad, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LIFETIME_END({t.cross_entropy_sum_grad, 4});
+  LAUNCH_MAP(k_cross_entropy_grad4, batch_2.len, 5, t.cross_entropy_z_grad, t.cross_entropy_picked_grad, t.label, batch_2.len, 5);
+  LIFETIME_END({t.label, 12}, {t.cross_entropy_picked_grad, 12});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_to_all", "layouts.dnn:7");
   // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
   parcc_exchange(t.cross_entropy_z, &division[13], t.cross_entropy_z_moved_2, &division[18], t.cross_entropy_z_stage_2, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-
   AT("slice", "layouts.dnn:7");
   // slice cross_entropy.z.grad: [batch/a, c] -> [batch/a/b, c]
   parcc_slice(t.cross_entropy_z_grad, &division[12], t.cross_entropy_z_grad_part, &division[18], PARCC_FLOAT, samples);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.cross_entropy_z_grad, 60}, {t.cross_entropy_z, 36}, {t.cross_entropy_z_stage_2, 16});
-
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_LANES(k_cross_entropy_dense_grad, 5, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_total_grad, t.cross_entropy_z_moved_2, t.cross_entropy_z_grad_part, 5, batch.len);
   LIFETIME_END({t.cross_entropy_total_grad, 8}, {t.cross_entropy_z_moved_2, 40}, {t.cross_entropy_z_grad_part, 40});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.b.grad: [co], a sum over a, a sum over b -> [co/a/b]
   parcc_reduce_scatter(t.dense3_b_grad, &division[19], t.dense3_b_grad_part, &division[6], NULL, PARCC_FLOAT, ncclSum, samples, 3, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-
   AT("dense3 dense", "layouts.dnn:7");
   // tanh.grad[batch, ci] = sum(co) (cross_entropy.z.grad.3[batch, co] * dense3.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 9, batch.len, 5, &one,
       t.dense3_w_whole, 9, t.cross_entropy_z_grad_3, 5, &zero, t.tanh_grad, 9));
   LIFETIME_END({t.dense3_w_whole, 180});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 all_to_all", "layouts.dnn:7");
   // all_to_all tanh: [batch/a, co/b] -> [batch/a/b, co]
   parcc_exchange(t.tanh_, &division[20], t.tanh_moved, &division[21], t.tanh_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
   LIFETIME_END({t.tanh_, 60}, {t.tanh_stage, 32});
-}
-
-// backward: from dense3 on
-static void backward_dense3(void) {
   AT("dense3 dense", "layouts.dnn:7");
   // dense3.w.grad[co, ci] = sum(batch) (cross_entropy.z.grad.3[batch, co] * tanh.moved[batch, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 9, 5, batch.len, &one,
       t.tanh_moved, 9, t.cross_entropy_z_grad_3, 5, &zero, t.dense3_w_grad, 9));
   LIFETIME_END({t.cross_entropy_z_grad_3, 40});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.w.grad: [co, ci], a sum over a, a sum over b -> [co/a, ci], a sum over b
   parcc_reduce_scatter(t.dense3_w_grad, &division[5], t.dense3_w_grad_part, &division[4], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_a);
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
   LIFETIME_END({t.dense3_w_grad, 180});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 all_reduce", "layouts.dnn:7");
   // all_reduce dense3.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
   CHECK_NCCL(ncclAllReduce(t.dense3_w_grad_part, t.dense3_w_grad_part, 9 * co_2.len, ncclFloat, ncclSum, over_b, parcc.comm));
@@ -866,90 +762,64 @@ static void backward_dense3(void) {
   AT("tanh", "layouts.dnn:6");
   LAUNCH_LANES(k_tanh_dense_grad, 9, t.dense2_y_2_grad, t.dense2_b_grad, t.tanh_grad, t.tanh_moved, 9, batch.len);
   LIFETIME_END({t.tanh_grad, 72}, {t.tanh_moved, 72});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense2 reduce_scatter", "layouts.dnn:6");
   // reduce_scatter dense2.b.grad: [co], a sum over a, a sum over b -> [co/b], a sum over a
   parcc_reduce_scatter(t.dense2_b_grad, &division[9], t.dense2_b_grad_part, &division[10], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.dense2_b_grad, 36});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:6");
   // all_reduce dense2.b.grad.part: [co/b], a sum over a -> [co/b]
   CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_part, t.dense2_b_grad_part, co_4.len, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-
   AT("dense2 dense", "layouts.dnn:6");
   // relu.grad[batch, ci] = sum(co) (dense2.y.2.grad[batch, co] * dense2.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8, batch.len, 9, &one,
       t.dense2_w_whole, 8, t.dense2_y_2_grad, 9, &zero, t.relu_grad, 8));
+  LIFETIME_END({t.dense2_w_whole, 288});
   // dense2.w.grad[co, ci] = sum(batch) (dense2.y.2.grad[batch, co] * relu[batch, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 8, 9, batch.len, &one,
       t.relu, 8, t.dense2_y_2_grad, 9, &zero, t.dense2_w_grad, 8));
-  LIFETIME_END({t.dense2_w_whole, 288}, {t.dense2_y_2_grad, 72});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LIFETIME_END({t.dense2_y_2_grad, 72});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 reduce_scatter", "layouts.dnn:6");
   // reduce_scatter dense2.w.grad: [co, ci], a sum over a, a sum over b -> [co, ci/b], a sum over a
   parcc_reduce_scatter(t.dense2_w_grad, &division[1], t.dense2_w_grad_part, &division[0], t.dense2_w_grad_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[3]);
   LIFETIME_END({t.dense2_w_grad, 288}, {t.dense2_w_grad_stage, 288});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:6");
   // all_reduce dense2.w.grad.part: [co, ci/b], a sum over a -> [co, ci/b]
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_part, t.dense2_w_grad_part, 9 * ci.len, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-}
 
-// backward: from relu on
-static void backward_relu(void) {
   AT("relu", "layouts.dnn:5");
   LAUNCH_LANES(k_relu_dense_grad, 8, t.dense1_y_2_grad, t.dense1_b_grad, t.relu, t.relu_grad, 8, batch.len);
   LIFETIME_END({t.relu, 64}, {t.relu_grad, 64});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense1 all_reduce", "layouts.dnn:5");
   // all_reduce dense1.b.grad: [co], a sum over a, a sum over b -> [co]
   CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 8, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
-
   AT("dense1 dense", "layouts.dnn:5");
   // dense1.w.grad[co, ci] = sum(batch) (dense1.y.2.grad[batch, co] * x[batch, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 7, 8, batch.len, &one,
       t.x, 7, t.dense1_y_2_grad, 8, &zero, t.dense1_w_grad, 7));
   LIFETIME_END({t.x, 56}, {t.dense1_y_2_grad, 64});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense1 reduce_scatter", "layouts.dnn:5");
   // reduce_scatter dense1.w.grad: [co, ci], a sum over a, a sum over b -> [co/a, ci], a sum over b
   CHECK_NCCL(ncclReduceScatter(t.dense1_w_grad, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[6]);
   LIFETIME_END({t.dense1_w_grad, 224});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense1 all_reduce", "layouts.dnn:5");
   // all_reduce dense1.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad_part, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_b, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
-}
-
-// The gradients of all parameters.
-static void backward(void) {
-  backward_cross_entropy();
-  backward_dense3();
-  backward_relu();
 }
 
 // What is only reported: metrics and the gradients' norm.
@@ -958,9 +828,7 @@ static void report(void) {
 
   AT("dense1 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_part_whole, 7 * co.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense1 reduce", "layouts.dnn:10");
   // reduce dense1.w.grad.square: [], a sum over a -> [], on a 1
   CHECK_NCCL(ncclReduce(t.dense1_w_grad_square, t.dense1_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
@@ -969,9 +837,7 @@ static void report(void) {
 
   AT("dense2 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_w_grad_square, t.dense2_w_grad_part_whole, 9, ci.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
     // all_reduce dense2.w.grad.square.moved: [], on a 1, a sum over b -> [], on a 1
@@ -979,12 +845,9 @@ static void report(void) {
   }
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
   AT("dense2 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_part_whole, co_4.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
     // all_reduce dense2.b.grad.square.moved: [], on a 1, a sum over b -> [], on a 1
@@ -995,20 +858,15 @@ static void report(void) {
 
   AT("dense3 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_w_grad_square, t.dense3_w_grad_part_whole, 9 * co_2.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 reduce", "layouts.dnn:10");
   // reduce dense3.w.grad.square: [], a sum over a -> [], on a 1
   CHECK_NCCL(ncclReduce(t.dense3_w_grad_square, t.dense3_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
   AT("dense3 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_part, co_3.len);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 all_reduce", "layouts.dnn:10");
   // all_reduce dense3.b.grad.square: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.dense3_b_grad_square, t.dense3_b_grad_square, 1, ncclFloat, ncclSum, everybody, parcc.comm));
@@ -1027,14 +885,12 @@ static void report(void) {
   LIFETIME_END({t.dense1_w_grad_square_moved, 4}, {t.dense2_w_grad_square_moved_whole, 4},
       {t.dense2_b_grad_square_moved_whole, 4}, {t.dense3_w_grad_square_moved, 4},
       {t.dense3_b_grad_square_whole_moved, 4});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("broadcast", "layouts.dnn:10");
   // broadcast gradient_norm: [], on a 1 -> []
   CHECK_NCCL(ncclBroadcast(t.gradient_norm, t.gradient_norm, 1, ncclFloat, 1, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[12], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[12], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[12]);
 }
 
 // The optimizer.
@@ -1047,30 +903,27 @@ static void update(void) {
   if (parcc.rank / 2 % A == 1) {
     LAUNCH_FLAT(k_adam, 8, t.dense1_b_m, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole_moved, 8, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   }
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LIFETIME_END({t.dense1_w_grad_part_whole, 112}, {t.dense1_b_grad_whole_moved, 32});
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
 
   AT("dense2 adam", "layouts.dnn:10");
-  LAUNCH_ROWS(k_adam2, 9, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_part_whole, 9, ci.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
+  LAUNCH_MAP(k_adam2, 9, ci.len, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_part_whole, 9, ci.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   LIFETIME_END({t.dense2_w_grad_part_whole, 144});
-
   AT("dense2 slice", "layouts.dnn:10");
   // slice dense2.b.moment2: [co] -> [co/b]
   parcc_slice(t.dense2_b_moment2, &division[9], t.dense2_b_moment2_part, &division[10], PARCC_FLOAT, samples);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
   AT("dense2 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam3, co_4.len, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_part_whole, t.dense2_b_moment2_part, t.dense2_b_part, co_4.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_part_whole, 20}, {t.dense2_b_moment2_part, 20});
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense3 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam, 9 * co_2.len, t.dense3_w_m, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_part_whole, 9 * co_2.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LAUNCH_FLAT(k_adam, co_3.len, t.dense3_b_m, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_part, co_3.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   LIFETIME_END({t.dense3_w_grad_part_whole, 108}, {t.dense3_b_grad, 20}, {t.dense3_b_grad_part, 8});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense2 all_gather", "layouts.dnn:10");
   // all_gather dense2.b.v: [co/b] -> [co]
@@ -1086,7 +939,6 @@ static void update(void) {
   CHECK_CUDA(cudaMemcpyAsync(t.dense2_b_moment2, t.dense2_b_v_whole, 9 * sizeof(float), cudaMemcpyDeviceToDevice, parcc.compute));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.dense2_b_v_whole, 36}, {t.dense2_b_u, 20});
-
   AT("store", "layouts.dnn:6");
   CHECK_CUDA(cudaMemcpyAsync(t.dense2_b, t.dense2_b_u_whole, 9 * sizeof(float), cudaMemcpyDeviceToDevice, parcc.compute));
   LIFETIME_END({t.dense2_b_u_whole, 36});
@@ -1094,14 +946,12 @@ static void update(void) {
 
 // evaluate: from dense1 on
 static void evaluate_dense1(void) {
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense1 all_gather", "layouts.dnn:5");
   // all_gather dense1.w: [co/a, ci] -> [co, ci]
   CHECK_NCCL(ncclAllGather(t.dense1_w, t.eval_dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-
   AT("dense1 broadcast", "layouts.dnn:5");
   // broadcast dense1.b: [co], on a 1 -> [co]
   CHECK_NCCL(ncclBroadcast(t.dense1_b, t.eval_dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
@@ -1117,12 +967,11 @@ static void evaluate_dense1(void) {
   // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
       t.eval_dense1_w_whole, 7, t.eval_x, 7, &zero, t.eval_dense1_y, 8));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.eval_x, 56}, {t.eval_dense1_w_whole, 224});
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu, t.eval_dense1_y, t.eval_dense1_b_whole, batch.len, 8);
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LAUNCH_MAP(k_dense_relu, batch.len, 8, t.eval_relu, t.eval_dense1_y, t.eval_dense1_b_whole, batch.len, 8);
   LIFETIME_END({t.eval_dense1_y, 64}, {t.eval_dense1_b_whole, 32});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense2 all_gather", "layouts.dnn:6");
   // all_gather relu: [batch/a/b, co] -> [batch/a, co]
@@ -1134,8 +983,9 @@ static void evaluate_dense1(void) {
   parcc_exchange(t.dense3_b, &division[6], t.eval_dense3_b_moved, &division[7], NULL, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  LIFETIME_END({t.eval_relu, 64});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  LIFETIME_END({t.eval_relu, 64}, {t.eval_dense2_w_stage, 80});
+  LIFETIME_END({t.eval_dense2_w_stage, 80});
 
   AT("dense2 dense", "layouts.dnn:6");
   // dense2.y[batch, co] = sum(ci) (relu.whole[batch, ci] * dense2.w.moved[co, ci])
@@ -1143,131 +993,100 @@ static void evaluate_dense1(void) {
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, co_4.len, batch_2.len, 8, &one,
       t.eval_dense2_w_moved, 8, t.eval_relu_whole, 8, &zero, t.eval_dense2_y, (co_4.len > 0 ? co_4.len : 1)));
   LIFETIME_END({t.eval_relu_whole, 96}, {t.eval_dense2_w_moved, 160});
-}
-
-// evaluate: from dense2 on
-static void evaluate_dense2(void) {
   AT("dense2 slice", "layouts.dnn:6");
   // slice dense2.b: [co] -> [co/b]
   parcc_slice(t.dense2_b, &division[9], t.eval_dense2_b_part, &division[10], PARCC_FLOAT, samples);
+}
 
+// evaluate: from dense on
+static void evaluate_dense(void) {
   AT("dense2 dense", "layouts.dnn:6");
-  LAUNCH_ROWS(k_dense_tanh, batch_2.len, t.eval_tanh, t.eval_dense2_y, t.eval_dense2_b_part, batch_2.len, co_4.len);
+  LAUNCH_MAP(k_dense_tanh, batch_2.len, co_4.len, t.eval_tanh, t.eval_dense2_y, t.eval_dense2_b_part, batch_2.len, co_4.len);
   LIFETIME_END({t.eval_dense2_y, 60}, {t.eval_dense2_b_part, 20});
 
   AT("dense3 slice", "layouts.dnn:7");
   // slice dense3.w: [co/a, ci] -> [co/a, ci/b]
   parcc_slice(t.dense3_w, &division[4], t.eval_dense3_w_part, &division[22], PARCC_FLOAT, samples);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 all_gather", "layouts.dnn:7");
   // all_gather dense3.w.part: [co/a, ci/b] -> [co, ci/b]
   parcc_all_gather(t.eval_dense3_w_part, &division[22], t.eval_dense3_w_part_whole, &division[11], NULL, PARCC_FLOAT, samples, 1, over_a);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.eval_dense3_w_part, 60});
-
   AT("dense3 dense", "layouts.dnn:7");
   // dense3.y[batch, co] = sum(ci) (tanh[batch, ci] * dense3.w.part.whole[co, ci])
   if (5 * batch_2.len > 0)
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 5, batch_2.len, co_4.len, &one,
       t.eval_dense3_w_part_whole, (co_4.len > 0 ? co_4.len : 1), t.eval_tanh, (co_4.len > 0 ? co_4.len : 1), &zero, t.eval_dense3_y, 5));
   LIFETIME_END({t.eval_tanh, 60}, {t.eval_dense3_w_part_whole, 100});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
   parcc_reduce_scatter(t.eval_dense3_y, &division[12], t.eval_dense3_y_part, &division[13], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.eval_dense3_y, 60}, {t.eval_dense3_y_stage, 60});
-
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   AT("dense3 dense", "layouts.dnn:7");
   LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.eval_dense3_y_2, t.eval_cross_entropy_top, t.eval_dense3_y_part, t.eval_dense3_b_moved, batch_2.len, co_5.len);
   LIFETIME_END({t.eval_dense3_y_part, 36}, {t.eval_dense3_b_moved, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_top, t.eval_cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
+  AT("cross_entropy", "layouts.dnn:7");
+  LAUNCH_LANES(k_cross_entropy, batch_2.len, t.eval_cross_entropy_z, t.eval_cross_entropy_picked, t.eval_dense3_y_2, t.eval_cross_entropy_top_whole, t.eval_label, batch_2.len, co_5.len, co_5.lo);
+  LIFETIME_END({t.eval_dense3_y_2, 36}, {t.eval_cross_entropy_top_whole, 12});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
+  AT("exchange", "layouts.dnn:7");
+  // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
+  parcc_exchange(t.eval_cross_entropy_z, &division[13], t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
+  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
+  LIFETIME_END({t.eval_cross_entropy_z, 36}, {t.eval_cross_entropy_z_stage, 84});
 }
 
 // evaluate: from cross_entropy on
 static void evaluate_cross_entropy(void) {
   AT("cross_entropy", "layouts.dnn:7");
-  LAUNCH_LANES(k_cross_entropy, batch_2.len, t.eval_cross_entropy_z, t.eval_cross_entropy_picked, t.eval_dense3_y_2, t.eval_cross_entropy_top_whole, t.eval_label, batch_2.len, co_5.len, co_5.lo);
-  LIFETIME_END({t.eval_dense3_y_2, 36}, {t.eval_cross_entropy_top_whole, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
-  AT("exchange", "layouts.dnn:7");
-  // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
-  parcc_exchange(t.eval_cross_entropy_z, &division[13], t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
-  LIFETIME_END({t.eval_cross_entropy_z, 36}, {t.eval_cross_entropy_z_stage, 84});
-
-  AT("cross_entropy", "layouts.dnn:7");
   if (parcc.rank / 2 % A == 0) {
     LAUNCH_LANES(k_cross_entropy2, batch_3.len, t.eval_cross_entropy_total, t.eval_cross_entropy_z_moved, batch_3.len);
   }
   LIFETIME_END({t.eval_cross_entropy_z_moved, 60});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("reduce_scatter", "layouts.dnn:7");
   // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
   parcc_reduce_scatter(t.eval_cross_entropy_picked, &division[15], t.eval_cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-
   AT("slice", "layouts.dnn:7");
   // slice label: [batch/a] -> [batch/a/b]
   parcc_slice(t.eval_label, &division[15], t.eval_label_part, &division[16], PARCC_INT, samples);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.eval_cross_entropy_total, &division[17], t.eval_cross_entropy_total_moved, &division[16], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 16},
       {t.eval_cross_entropy_picked, 12});
-
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum, t.eval_label_part, t.eval_cross_entropy_total_moved, t.eval_cross_entropy_picked_part, batch.len);
   LIFETIME_END({t.eval_cross_entropy_picked_part, 8}, {t.eval_label_part, 8}, {t.eval_cross_entropy_total_moved, 8});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-}
-
-// evaluate: from all_reduce on
-static void evaluate_all_reduce(void) {
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy4, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch_2.len);
   LIFETIME_END({t.eval_label, 12});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
   LIFETIME_END({t.eval_cross_entropy_sum_whole, 4}, {t.eval_cross_entropy_sum_2_whole, 4});
@@ -1276,9 +1095,8 @@ static void evaluate_all_reduce(void) {
 // Losses and metrics of a batch of the test split.
 static void evaluate(void) {
   evaluate_dense1();
-  evaluate_dense2();
+  evaluate_dense();
   evaluate_cross_entropy();
-  evaluate_all_reduce();
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -1314,242 +1132,34 @@ static const ParccModel model = {
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(8448);
-  t.dense1_w = (float *)(arena + 0);
-  t.dense1_b = (float *)(arena + 256);
-  t.dense2_w = (float *)(arena + 512);
-  t.dense2_b = (float *)(arena + 768);
-  t.dense3_w = (float *)(arena + 1024);
-  t.dense3_b = (float *)(arena + 1280);
-  t.dense1_w_moment1 = (float *)(arena + 1536);
-  t.dense1_w_moment2 = (float *)(arena + 1792);
-  t.dense1_b_moment1 = (float *)(arena + 2048);
-  t.dense1_b_moment2 = (float *)(arena + 2304);
-  t.dense2_w_moment1 = (float *)(arena + 2560);
-  t.dense2_w_moment2 = (float *)(arena + 2816);
-  t.dense2_b_moment1 = (float *)(arena + 3072);
-  t.dense2_b_moment2 = (float *)(arena + 3328);
-  t.dense3_w_moment1 = (float *)(arena + 3584);
-  t.dense3_w_moment2 = (float *)(arena + 3840);
-  t.dense3_b_moment1 = (float *)(arena + 4096);
-  t.dense3_b_moment2 = (float *)(arena + 4352);
-  t.x = (float *)(arena + 5120);
-  t.label = (int *)(arena + 5632);
-  t.dense1_y = (float *)(arena + 5888);
-  t.relu = (float *)(arena + 5376);
-  t.dense2_y = (float *)(arena + 5888);
-  t.tanh_ = (float *)(arena + 6912);
-  t.dense3_y = (float *)(arena + 5888);
-  t.dense3_y_2 = (float *)(arena + 7168);
-  t.cross_entropy_top = (float *)(arena + 7424);
-  t.cross_entropy_z = (float *)(arena + 5888);
-  t.cross_entropy_total = (float *)(arena + 7680);
-  t.cross_entropy_picked = (float *)(arena + 4864);
-  t.cross_entropy_sum = (float *)(arena + 7680);
-  t.cross_entropy_sum_2 = (float *)(arena + 7936);
-  t.cross_entropy = (float *)(arena + 4864);
-  t.dense1_w_grad = (float *)(arena + 5376);
-  t.dense1_b_grad = (float *)(arena + 6400);
-  t.dense2_w_grad = (float *)(arena + 7936);
-  t.dense2_b_grad = (float *)(arena + 7936);
-  t.dense3_w_grad = (float *)(arena + 6912);
-  t.dense3_b_grad = (float *)(arena + 5632);
-  t.dense1_w_grad_square = (float *)(arena + 5376);
-  t.dense2_w_grad_square = (float *)(arena + 7424);
-  t.dense2_b_grad_square = (float *)(arena + 7680);
-  t.dense3_w_grad_square = (float *)(arena + 7936);
-  t.dense3_b_grad_square = (float *)(arena + 8192);
-  t.gradient_norm = (float *)(arena + 7168);
-  t.dense1_w_m = (float *)(arena + 1536);
-  t.dense1_w_v = (float *)(arena + 1792);
-  t.dense1_w_u = (float *)(arena + 0);
-  t.dense1_b_m = (float *)(arena + 2048);
-  t.dense1_b_v = (float *)(arena + 2304);
-  t.dense1_b_u = (float *)(arena + 256);
-  t.dense2_w_m = (float *)(arena + 2560);
-  t.dense2_w_v = (float *)(arena + 2816);
-  t.dense2_w_u = (float *)(arena + 512);
-  t.dense2_b_m = (float *)(arena + 3072);
-  t.dense2_b_v = (float *)(arena + 5376);
-  t.dense2_b_u = (float *)(arena + 5120);
-  t.dense3_w_m = (float *)(arena + 3584);
-  t.dense3_w_v = (float *)(arena + 3840);
-  t.dense3_w_u = (float *)(arena + 1024);
-  t.dense3_b_m = (float *)(arena + 4096);
-  t.dense3_b_v = (float *)(arena + 4352);
-  t.dense3_b_u = (float *)(arena + 1280);
-  t.cross_entropy_sum_grad = (float *)(arena + 7680);
-  t.cross_entropy_total_grad = (float *)(arena + 7936);
-  t.cross_entropy_picked_grad = (float *)(arena + 7424);
-  t.cross_entropy_z_grad = (float *)(arena + 7168);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 7680);
-  t.tanh_grad = (float *)(arena + 7168);
-  t.dense2_y_2_grad = (float *)(arena + 7680);
-  t.relu_grad = (float *)(arena + 7168);
-  t.dense1_y_2_grad = (float *)(arena + 7424);
-  t.dense1_w_whole = (float *)(arena + 4608);
-  t.dense1_b_whole = (float *)(arena + 4864);
-  t.relu_whole = (float *)(arena + 4608);
-  t.dense2_w_whole = (float *)(arena + 6144);
-  t.dense2_w_whole_part = (float *)(arena + 6912);
-  t.dense2_b_part = (float *)(arena + 4608);
-  t.dense3_w_whole = (float *)(arena + 6656);
-  t.dense3_w_whole_part = (float *)(arena + 7168);
-  t.dense3_y_part = (float *)(arena + 7680);
-  t.dense3_b_moved = (float *)(arena + 4864);
-  t.cross_entropy_top_whole = (float *)(arena + 7424);
-  t.cross_entropy_z_moved = (float *)(arena + 7168);
-  t.cross_entropy_picked_part = (float *)(arena + 7936);
-  t.label_part = (int *)(arena + 7168);
-  t.cross_entropy_total_moved = (float *)(arena + 7424);
-  t.cross_entropy_sum_whole = (float *)(arena + 7680);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 7936);
-  t.cross_entropy_z_moved_2 = (float *)(arena + 7424);
-  t.cross_entropy_z_grad_part = (float *)(arena + 8192);
-  t.dense3_b_grad_part = (float *)(arena + 5888);
-  t.tanh_moved = (float *)(arena + 7424);
-  t.dense3_w_grad_part = (float *)(arena + 6656);
-  t.dense3_w_grad_part_whole = (float *)(arena + 6656);
-  t.dense2_b_grad_part = (float *)(arena + 6912);
-  t.dense2_b_grad_part_whole = (float *)(arena + 6912);
-  t.dense2_w_grad_part = (float *)(arena + 6144);
-  t.dense2_w_grad_part_whole = (float *)(arena + 6144);
-  t.dense1_b_grad_whole_moved = (float *)(arena + 6400);
-  t.dense1_w_grad_part = (float *)(arena + 5120);
-  t.dense1_w_grad_part_whole = (float *)(arena + 5120);
-  t.dense1_w_grad_square_moved = (float *)(arena + 5376);
-  t.dense2_w_grad_square_moved = (float *)(arena + 7424);
-  t.dense2_w_grad_square_moved_whole = (float *)(arena + 7424);
-  t.dense2_b_grad_square_moved = (float *)(arena + 7680);
-  t.dense2_b_grad_square_moved_whole = (float *)(arena + 7680);
-  t.dense3_w_grad_square_moved = (float *)(arena + 7936);
-  t.dense3_b_grad_square_whole_moved = (float *)(arena + 8192);
-  t.dense2_b_moment2_part = (float *)(arena + 6144);
-  t.dense2_b_v_whole = (float *)(arena + 4608);
-  t.dense2_b_u_whole = (float *)(arena + 5632);
-  t.gradient_norm_whole = (float *)(arena + 7168);
-  t.dense2_w_stage = (float *)(arena + 6912);
-  t.dense3_y_stage = (float *)(arena + 7168);
-  t.cross_entropy_z_stage = (float *)(arena + 7424);
-  t.cross_entropy_z_stage_2 = (float *)(arena + 5632);
-  t.tanh_stage = (float *)(arena + 6656);
-  t.dense2_w_grad_stage = (float *)(arena + 7424);
-  t.eval_x = (float *)(arena + 4864);
-  t.eval_label = (int *)(arena + 4608);
-  t.eval_dense1_y = (float *)(arena + 6144);
-  t.eval_relu = (float *)(arena + 5632);
-  t.eval_dense2_y = (float *)(arena + 5376);
-  t.eval_tanh = (float *)(arena + 5120);
-  t.eval_dense3_y = (float *)(arena + 5376);
-  t.eval_dense3_y_2 = (float *)(arena + 5120);
-  t.eval_cross_entropy_top = (float *)(arena + 5376);
-  t.eval_cross_entropy_z = (float *)(arena + 5632);
-  t.eval_cross_entropy_total = (float *)(arena + 5120);
-  t.eval_cross_entropy_picked = (float *)(arena + 4864);
-  t.eval_cross_entropy_sum = (float *)(arena + 4864);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 5120);
-  t.eval_cross_entropy = (float *)(arena + 4608);
-  t.eval_dense1_w_whole = (float *)(arena + 5632);
-  t.eval_dense1_b_whole = (float *)(arena + 5888);
-  t.eval_relu_whole = (float *)(arena + 5888);
-  t.eval_dense2_w_moved = (float *)(arena + 5120);
-  t.eval_dense2_b_part = (float *)(arena + 5632);
-  t.eval_dense3_w_part = (float *)(arena + 5376);
-  t.eval_dense3_w_part_whole = (float *)(arena + 5632);
-  t.eval_dense3_y_part = (float *)(arena + 5632);
-  t.eval_dense3_b_moved = (float *)(arena + 4864);
-  t.eval_cross_entropy_top_whole = (float *)(arena + 5376);
-  t.eval_cross_entropy_z_moved = (float *)(arena + 5376);
-  t.eval_cross_entropy_picked_part = (float *)(arena + 5376);
-  t.eval_label_part = (int *)(arena + 5632);
-  t.eval_cross_entropy_total_moved = (float *)(arena + 5888);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 4864);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 5120);
-  t.eval_dense2_w_stage = (float *)(arena + 5376);
-  t.eval_dense3_y_stage = (float *)(arena + 5120);
-  t.eval_cross_entropy_z_stage = (float *)(arena + 5120);
-  t.eval_cross_entropy_total_stage = (float *)(arena + 6144);
+  static const long place[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 20, 22, 23, 21, 23, 27, 23, 28, 29, 23, 30, 19, 30, 31, 19, 21,
+      25, 31, 31, 27, 22, 21, 29, 30, 31, 32, 28, 6, 7, 0, 8, 9, 1, 10, 11, 2, 12, 21, 20, 14, 15, 4, 16, 17, 5, 30, 31, 29, 28, 30, 28, 30, 28, 29, 18, 19,
+      18, 24, 27, 18, 26, 28, 30, 19, 29, 28, 31, 28, 29, 30, 31, 29, 32, 23, 29, 26, 26, 27, 27, 24, 24, 25, 20, 20, 21, 29, 29, 30, 30, 31, 32, 24, 18, 22,
+      28, 27, 28, 29, 22, 26, 29, 19, 18, 24, 22, 21, 20, 21, 20, 21, 22, 20, 19, 19, 20, 18, 22, 23, 23, 20, 22, 21, 22, 22, 19, 21, 21, 21, 22, 23, 19, 20,
+      21, 20, 20, 24};
+  parcc_place_record(arena, 256, place, 154, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
-static ParccTensor stored[18];
-
 static void list_stored(void) {
-  {
-    const ParccTensor tensor = {"dense1.w", PARCC_FLOAT, 2, {8, 7}, {co, {0, 7}}, t.dense1_w, PARCC_PARAM};
-    stored[0] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b", PARCC_FLOAT, 1, {8}, {{0, 8}}, t.dense1_b, PARCC_PARAM};
-    stored[1] = tensor;
-    if (parcc.rank / 2 % A != 1) stored[1].own[0].len = 0;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w", PARCC_FLOAT, 2, {9, 8}, {{0, 9}, ci}, t.dense2_w, PARCC_PARAM};
-    stored[2] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b", PARCC_FLOAT, 1, {9}, {{0, 9}}, t.dense2_b, PARCC_PARAM};
-    stored[3] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.w", PARCC_FLOAT, 2, {5, 9}, {co_2, {0, 9}}, t.dense3_w, PARCC_PARAM};
-    stored[4] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.b", PARCC_FLOAT, 1, {5}, {co_3}, t.dense3_b, PARCC_PARAM};
-    stored[5] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.w.moment1", PARCC_FLOAT, 2, {8, 7}, {co, {0, 7}}, t.dense1_w_moment1, PARCC_OPTIMIZER};
-    stored[6] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.w.moment2", PARCC_FLOAT, 2, {8, 7}, {co, {0, 7}}, t.dense1_w_moment2, PARCC_OPTIMIZER};
-    stored[7] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b.moment1", PARCC_FLOAT, 1, {8}, {{0, 8}}, t.dense1_b_moment1, PARCC_OPTIMIZER};
-    stored[8] = tensor;
-    if (parcc.rank / 2 % A != 1) stored[8].own[0].len = 0;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b.moment2", PARCC_FLOAT, 1, {8}, {{0, 8}}, t.dense1_b_moment2, PARCC_OPTIMIZER};
-    stored[9] = tensor;
-    if (parcc.rank / 2 % A != 1) stored[9].own[0].len = 0;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w.moment1", PARCC_FLOAT, 2, {9, 8}, {{0, 9}, ci}, t.dense2_w_moment1, PARCC_OPTIMIZER};
-    stored[10] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w.moment2", PARCC_FLOAT, 2, {9, 8}, {{0, 9}, ci}, t.dense2_w_moment2, PARCC_OPTIMIZER};
-    stored[11] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b.moment1", PARCC_FLOAT, 1, {9}, {co_4}, t.dense2_b_moment1, PARCC_OPTIMIZER};
-    stored[12] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b.moment2", PARCC_FLOAT, 1, {9}, {{0, 9}}, t.dense2_b_moment2, PARCC_OPTIMIZER};
-    stored[13] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.w.moment1", PARCC_FLOAT, 2, {5, 9}, {co_2, {0, 9}}, t.dense3_w_moment1, PARCC_OPTIMIZER};
-    stored[14] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.w.moment2", PARCC_FLOAT, 2, {5, 9}, {co_2, {0, 9}}, t.dense3_w_moment2, PARCC_OPTIMIZER};
-    stored[15] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.b.moment1", PARCC_FLOAT, 1, {5}, {co_3}, t.dense3_b_moment1, PARCC_OPTIMIZER};
-    stored[16] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.b.moment2", PARCC_FLOAT, 1, {5}, {co_3}, t.dense3_b_moment2, PARCC_OPTIMIZER};
-    stored[17] = tensor;
-  }
-  parcc_stored(stored, 18);
+  STORE("dense1.w", PARCC_PARAM, PARCC_FLOAT, t.dense1_w, PART(8, co), WHOLE(7));
+  STORE("dense1.b", PARCC_PARAM, PARCC_FLOAT, parcc.rank / 2 % A == 1 ? t.dense1_b : NULL, WHOLE(8));
+  STORE("dense2.w", PARCC_PARAM, PARCC_FLOAT, t.dense2_w, WHOLE(9), PART(8, ci));
+  STORE("dense2.b", PARCC_PARAM, PARCC_FLOAT, t.dense2_b, WHOLE(9));
+  STORE("dense3.w", PARCC_PARAM, PARCC_FLOAT, t.dense3_w, PART(5, co_2), WHOLE(9));
+  STORE("dense3.b", PARCC_PARAM, PARCC_FLOAT, t.dense3_b, PART(5, co_3));
+  STORE("dense1.w.moment1", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense1_w_moment1, PART(8, co), WHOLE(7));
+  STORE("dense1.w.moment2", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense1_w_moment2, PART(8, co), WHOLE(7));
+  STORE("dense1.b.moment1", PARCC_OPTIMIZER, PARCC_FLOAT, parcc.rank / 2 % A == 1 ? t.dense1_b_moment1 : NULL, WHOLE(8));
+  STORE("dense1.b.moment2", PARCC_OPTIMIZER, PARCC_FLOAT, parcc.rank / 2 % A == 1 ? t.dense1_b_moment2 : NULL, WHOLE(8));
+  STORE("dense2.w.moment1", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense2_w_moment1, WHOLE(9), PART(8, ci));
+  STORE("dense2.w.moment2", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense2_w_moment2, WHOLE(9), PART(8, ci));
+  STORE("dense2.b.moment1", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense2_b_moment1, PART(9, co_4));
+  STORE("dense2.b.moment2", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense2_b_moment2, WHOLE(9));
+  STORE("dense3.w.moment1", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense3_w_moment1, PART(5, co_2), WHOLE(9));
+  STORE("dense3.w.moment2", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense3_w_moment2, PART(5, co_2), WHOLE(9));
+  STORE("dense3.b.moment1", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense3_b_moment1, PART(5, co_3));
+  STORE("dense3.b.moment2", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense3_b_moment2, PART(5, co_3));
 }
 
 int main(int argc, char **argv) {

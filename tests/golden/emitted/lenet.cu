@@ -84,7 +84,6 @@ static struct {
   float *dense3_w_grad_square; // dense3.w.grad.square []
   float *dense3_b_grad_square; // dense3.b.grad.square []
   float *gradient_norm; // gradient_norm []
-  float *conv1_w_d; // conv1.w.d [6, 1, 5, 5]
   float *conv1_w_v; // conv1.w.v [6, 1, 5, 5]
   float *conv1_w_u; // conv1.w.u [6, 1, 5, 5]
   float *conv1_b_v; // conv1.b.v [6]
@@ -174,56 +173,38 @@ static struct {
 
 // conv1: init (lenet.dnn:7)
 __global__ void k_init(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = 0.2f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
+  FLAT(i, count) w[i] = 0.2f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
 }
 
 // conv2: init (lenet.dnn:8)
 __global__ void k_init2(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
+  FLAT(i, count) w[i] = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
 }
 
 // dense1: init (lenet.dnn:10)
 __global__ void k_init3(float *__restrict__ w, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = 0.05f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
+  FLAT(i, count) w[i] = 0.05f * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
 }
 
 // conv1: init (lenet.dnn:21)
 __global__ void k_init4(float *__restrict__ velocity, long count) {
-  FLAT(i, count) {
-    const float velocity_ = 0.0f;
-    velocity[i] = velocity_;
-  }
+  FLAT(i, count) velocity[i] = 0.0f;
 }
 
 // conv1: pack (lenet.dnn:7)
 __global__ void k_pack(float *__restrict__ pack, const float *__restrict__ image, long R, long S, long P, long Q, long len_size, long len_size2) {
-  GRID2(r, R, s, S) {
-    BLOCK2(p, P, q, Q) {
-      const long size = r + p - 2;
-      const long size2 = s + q - 2;
-      const float pack_ = size >= 0 && size < len_size && size2 >= 0 && size2 < len_size2 ? image[size * len_size2 + size2] : 0.0f;
-      pack[((r * S + s) * P + p) * Q + q] = pack_;
-    }
+  GRID3(r, R, s, S, p, P) BLOCK(q, Q) {
+    const long size = r + p - 2;
+    const long size2 = s + q - 2;
+    pack[((r * S + s) * P + p) * Q + q] = size >= 0 && size < len_size && size2 >= 0 && size2 < len_size2 ? image[size * len_size2 + size2] : 0.0f;
   }
 }
 
 // conv1: channel_bias_relu (lenet.dnn:7)
 __global__ void k_channel_bias_relu(float *__restrict__ conv2d, const float *__restrict__ b, long N, long C, long PQ) {
-  GRID2(n, N, c, C) {
-    BLOCK(pq, PQ) {
-      const float channel_bias_ = conv2d[(n * C + c) * PQ + pq] + b[c];
-      const float relu_ = parcc_maxf(channel_bias_, 0.0f);
-      conv2d[(n * C + c) * PQ + pq] = relu_;
-    }
+  GRID2(n, N, c, C) BLOCK(pq, PQ) {
+    const float channel_bias_ = conv2d[(n * C + c) * PQ + pq] + b[c];
+    conv2d[(n * C + c) * PQ + pq] = parcc_maxf(channel_bias_, 0.0f);
   }
 }
 
@@ -248,22 +229,14 @@ __global__ void k_maxpool2d(float *__restrict__ maxpool2d, const float *__restri
 
 // conv2: pack (lenet.dnn:8)
 __global__ void k_pack2(float *__restrict__ pack, const float *__restrict__ maxpool2d, long CI, long R, long S, long P, long Q, long P2, long Q2) {
-  GRID3(ci, CI, r, R, s, S) {
-    BLOCK2(p, P, q, Q) {
-      const float pack_ = maxpool2d[(ci * P2 + (r + p)) * Q2 + (s + q)];
-      pack[(((ci * R + r) * S + s) * P + p) * Q + q] = pack_;
-    }
-  }
+  GRID4(ci, CI, r, R, s, S, p, P) BLOCK(q, Q) pack[(((ci * R + r) * S + s) * P + p) * Q + q] = maxpool2d[(ci * P2 + (r + p)) * Q2 + (s + q)];
 }
 
 // dense1: dense_relu (lenet.dnn:10)
-__global__ void k_dense_relu(float *__restrict__ y2, const float *__restrict__ b, long N, long CO) {
-  GRID(n, N) {
-    BLOCK(co, CO) {
-      const float y_ = y2[n * CO + co] + b[co];
-      const float relu_ = parcc_maxf(y_, 0.0f);
-      y2[n * CO + co] = relu_;
-    }
+__global__ void k_dense_relu(float *__restrict__ relu, const float *__restrict__ y2, const float *__restrict__ b, long N, long CO) {
+  GRID(n, N) BLOCK(co, CO) {
+    const float y_ = y2[n * CO + co] + b[co];
+    relu[n * CO + co] = parcc_maxf(y_, 0.0f);
   }
 }
 
@@ -310,9 +283,7 @@ __global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N) {
-      sum_ += each[n];
-    }
+    BLOCK(n, N) sum_ += each[n];
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -323,9 +294,7 @@ __global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict_
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N) {
-      sum_ += (label[n] != -1) ? 1.0f : 0.0f;
-    }
+    BLOCK(n, N) sum_ += (label[n] != -1) ? 1.0f : 0.0f;
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -333,10 +302,7 @@ __global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict_
 
 // cross_entropy (lenet.dnn:14)
 __global__ void k_cross_entropy3(float *__restrict__ cross_entropy, const float *__restrict__ whole, const float *__restrict__ whole2) {
-  FLAT(i, 1) {
-    const float cross_entropy_ = whole[0] / parcc_maxf(whole2[0], 1.0f);
-    cross_entropy[0] = cross_entropy_;
-  }
+  FLAT(i, 1) cross_entropy[0] = whole[0] / parcc_maxf(whole2[0], 1.0f);
 }
 
 // maxpool2d (lenet.dnn:8)
@@ -365,10 +331,7 @@ __global__ void k_maxpool2d2(int *__restrict__ place, const float *__restrict__ 
 
 // cross_entropy_grad (lenet.dnn:14)
 __global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__restrict__ whole) {
-  FLAT(i, 1) {
-    const float grad_ = 1.0f / parcc_maxf(whole[0], 1.0f);
-    grad[0] = grad_;
-  }
+  FLAT(i, 1) grad[0] = 1.0f / parcc_maxf(whole[0], 1.0f);
 }
 
 // cross_entropy_grad (lenet.dnn:14)
@@ -383,12 +346,7 @@ __global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restric
 
 // cross_entropy_grad (lenet.dnn:14)
 __global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N, long C) {
-  GRID(n, N) {
-    BLOCK(c, C) {
-      const float grad_ = grad2[n] * expf(z[n * C + c]);
-      grad[n * C + c] = grad_;
-    }
-  }
+  GRID(n, N) BLOCK(c, C) grad[n * C + c] = grad2[n] * expf(z[n * C + c]);
 }
 
 // cross_entropy_dense_grad (lenet.dnn:14)
@@ -412,14 +370,14 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
 }
 
 // relu_dense_grad (lenet.dnn:11)
-__global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, long CO, long N) {
+__global__ void k_relu_dense_grad(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ relu, const float *__restrict__ grad2, long CO, long N) {
   GRID_LANES(co0, lanes, CO) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long co = co0 + l;
-        const float grad_2 = (grad[n * CO + co] > 0.0f) ? grad2[n * CO + co] : 0.0f;
+        const float grad_2 = (relu[n * CO + co] > 0.0f) ? grad2[n * CO + co] : 0.0f;
         grad_[l] += grad_2;
         grad[n * CO + co] = grad_2;
       }
@@ -458,9 +416,7 @@ __global__ void k_maxpool2d_relu_grad(float *__restrict__ grad3, const int *__re
 __global__ void k_channel_bias_grad(float *__restrict__ grad, const float *__restrict__ grad2, long C, long N, long PQ) {
   GRID(c, C) {
     float grad_ = 0.0f;
-    BLOCK2(n, N, pq, PQ) {
-      grad_ += grad2[(n * C + c) * PQ + pq];
-    }
+    BLOCK2(n, N, pq, PQ) grad_ += grad2[(n * C + c) * PQ + pq];
     grad_ = BLOCK_SUM(grad_);
     ONCE grad[c] = grad_;
   }
@@ -482,28 +438,6 @@ __global__ void k_fold(float *__restrict__ grad, const float *__restrict__ sprea
     LANE(l, lanes) {
       const long q = q0 + l;
       grad[(ci * P + p) * Q + q] = grad_[l];
-    }
-  }
-}
-
-// conv2: pack (lenet.dnn:8)
-__global__ void k_pack3(float *__restrict__ pack, const float *__restrict__ maxpool2d, long CI, long P, long Q, long R, long S, long P2, long Q2) {
-  GRID2(ci, CI, p, P) {
-    BLOCK3(q, Q, r, R, s, S) {
-      const float pack_ = maxpool2d[(ci * P2 + (p + r)) * Q2 + (q + s)];
-      pack[(((ci * P + p) * Q + q) * R + r) * S + s] = pack_;
-    }
-  }
-}
-
-// conv1: pack (lenet.dnn:7)
-__global__ void k_pack4(float *__restrict__ pack, const float *__restrict__ image, long P, long Q, long R, long S, long len_size, long len_size2) {
-  GRID(p, P) {
-    BLOCK3(q, Q, r, R, s, S) {
-      const long size = p + r - 2;
-      const long size2 = q + s - 2;
-      const float pack_ = size >= 0 && size < len_size && size2 >= 0 && size2 < len_size2 ? image[size * len_size2 + size2] : 0.0f;
-      pack[((p * Q + q) * R + r) * S + s] = pack_;
     }
   }
 }
@@ -536,9 +470,7 @@ __global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ lab
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N) {
-      sum_ += ((label[n] != -1) && (best[n] == label[n])) ? 1.0f : 0.0f;
-    }
+    BLOCK(n, N) sum_ += ((label[n] != -1) && (best[n] == label[n])) ? 1.0f : 0.0f;
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -549,9 +481,7 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(co, CO) {
-      square_ += whole[co] * whole[co];
-    }
+    BLOCK(co, CO) square_ += whole[co] * whole[co];
     square_ = BLOCK_SUM(square_);
     ONCE square[0] = square_;
   }
@@ -561,9 +491,7 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
 __global__ void k_gradient_norm2(float *__restrict__ rows, const float *__restrict__ whole, long CO, long CI) {
   GRID(co, CO) {
     float rows_ = 0.0f;
-    BLOCK(ci, CI) {
-      rows_ += whole[co * CI + ci] * whole[co * CI + ci];
-    }
+    BLOCK(ci, CI) rows_ += whole[co * CI + ci] * whole[co * CI + ci];
     rows_ = BLOCK_SUM(rows_);
     ONCE rows[co] = rows_;
   }
@@ -574,9 +502,7 @@ __global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float 
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(cors, len_cors) {
-      square_ += whole[cors] * whole[cors];
-    }
+    BLOCK(cors, len_cors) square_ += whole[cors] * whole[cors];
     square_ = BLOCK_SUM(square_);
     const float gradient_norm_ = sqrtf((((((((((square_ + square2[0]) + square3[0]) + square4[0]) + square5[0]) + square6[0]) + square7[0]) + square8[0]) + square9[0]) + square10[0]));
     ONCE gradient_norm[0] = gradient_norm_;
@@ -584,37 +510,13 @@ __global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float 
 }
 
 // conv1: sgd (lenet.dnn:21)
-__global__ void k_sgd(float *__restrict__ d, const float *__restrict__ whole, const float *__restrict__ w, long count) {
+__global__ void k_sgd(float *__restrict__ v, float *__restrict__ w, const float *__restrict__ whole, long count, float lr) {
   FLAT(i, count) {
     const float d_ = whole[i] + (0.0005f * w[i]);
-    d[i] = d_;
-  }
-}
-
-// conv1: sgd (lenet.dnn:21)
-__global__ void k_sgd2(float *__restrict__ v, const float *__restrict__ d, long count) {
-  FLAT(i, count) {
-    const float v_ = (0.9f * v[i]) + d[i];
-    v[i] = v_;
-  }
-}
-
-// conv1: sgd (lenet.dnn:21)
-__global__ void k_sgd3(float *__restrict__ u, const float *__restrict__ v, long count, float lr) {
-  FLAT(i, count) {
-    const float u_ = u[i] - (lr * v[i]);
-    u[i] = u_;
-  }
-}
-
-// conv1: sgd (lenet.dnn:21)
-__global__ void k_sgd4(float *__restrict__ v, float *__restrict__ b, const float *__restrict__ whole, long count, float lr) {
-  FLAT(i, count) {
-    const float d_ = whole[i] + (0.0005f * b[i]);
     const float v_ = (0.9f * v[i]) + d_;
-    const float u_ = b[i] - (lr * v_);
+    const float u_ = w[i] - (lr * v_);
     v[i] = v_;
-    b[i] = u_;
+    w[i] = u_;
   }
 }
 
@@ -700,30 +602,28 @@ static void init(void) {
 static void forward(void) {
   AT("conv1 conv2d", "lenet.dnn:7");
   for (long i = 0; i < batch.len; i++) {
-    LAUNCH_ROWS(k_pack, 25, t.image_pack_3, t.image + i * 784, 5, 5, 28, 28, 28, 28);
+    LAUNCH_MAP(k_pack, 700, 28, t.image_pack_3, t.image + i * 784, 5, 5, 28, 28, 28, 28);
     // conv1.conv2d[n, co, p, q] = sum(r, s) (image.pack[n, r, s, p, q] * conv1.w[co, 0, r, s])
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 784, 6, 25, &one,
         t.image_pack_3, 784, t.conv1_w, 25, &zero, t.conv1_conv2d + i * 4704, 784));
   }
   LIFETIME_END({t.image_pack_3, 78400});
-
   AT("conv1 channel_bias", "lenet.dnn:7");
-  LAUNCH_ROWS(k_channel_bias_relu, 6 * batch.len, t.relu, t.conv1_b, batch.len, 6, 784);
+  LAUNCH_MAP(k_channel_bias_relu, 6 * batch.len, 784, t.relu, t.conv1_b, batch.len, 6, 784);
 
   AT("maxpool2d", "lenet.dnn:7");
   LAUNCH_LANES(k_maxpool2d, 1176 * batch.len, t.maxpool2d, t.relu, 6 * batch.len, 14, 14, 28, 28);
 
   AT("conv2 conv2d", "lenet.dnn:8");
   for (long i = 0; i < batch.len; i++) {
-    LAUNCH_ROWS(k_pack2, 150, t.maxpool2d_pack_3, t.maxpool2d + i * 1176, 6, 5, 5, 10, 10, 14, 14);
+    LAUNCH_MAP(k_pack2, 1500, 10, t.maxpool2d_pack_3, t.maxpool2d + i * 1176, 6, 5, 5, 10, 10, 14, 14);
     // conv2.conv2d[n, co, p, q] = sum(ci, r, s) (maxpool2d.pack[n, ci, r, s, p, q] * conv2.w[co, ci, r, s])
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 100, 16, 150, &one,
         t.maxpool2d_pack_3, 100, t.conv2_w, 150, &zero, t.conv2_conv2d + i * 1600, 100));
   }
   LIFETIME_END({t.maxpool2d_pack_3, 60000});
-
   AT("conv2 channel_bias", "lenet.dnn:8");
-  LAUNCH_ROWS(k_channel_bias_relu, 16 * batch.len, t.relu_2, t.conv2_b, batch.len, 16, 100);
+  LAUNCH_MAP(k_channel_bias_relu, 16 * batch.len, 100, t.relu_2, t.conv2_b, batch.len, 16, 100);
 
   AT("maxpool2d", "lenet.dnn:8");
   LAUNCH_LANES(k_maxpool2d, 400 * batch.len, t.maxpool2d_2, t.relu_2, 16 * batch.len, 5, 5, 10, 10);
@@ -732,13 +632,15 @@ static void forward(void) {
   // dense1.y[n, co] = sum(ci) (view[n, ci] * dense1.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 120, batch.len, 400, &one,
       t.dense1_w, 400, t.view, 400, &zero, t.dense1_y, 120));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.relu_3, t.dense1_b, batch.len, 120);
+  LAUNCH_MAP(k_dense_relu, batch.len, 120, t.relu_3, t.dense1_y, t.dense1_b, batch.len, 120);
+  LIFETIME_END({t.dense1_y, 15360});
 
   AT("dense2 dense", "lenet.dnn:11");
   // dense2.y[n, co] = sum(ci) (relu.3[n, ci] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 84, batch.len, 120, &one,
       t.dense2_w, 120, t.relu_3, 120, &zero, t.dense2_y, 84));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.relu_4, t.dense2_b, batch.len, 84);
+  LAUNCH_MAP(k_dense_relu, batch.len, 84, t.relu_4, t.dense2_y, t.dense2_b, batch.len, 84);
+  LIFETIME_END({t.dense2_y, 10752});
 
   AT("dense3 dense", "lenet.dnn:12");
   // dense3.y[n, co] = sum(ci) (relu.4[n, ci] * dense3.w[co, ci])
@@ -749,23 +651,17 @@ static void forward(void) {
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_ROWS(k_cross_entropy, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
-  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
   LIFETIME_END({t.cross_entropy_each, 128});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "lenet.dnn:14");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
-
   AT("maxpool2d", "lenet.dnn:8");
   LAUNCH_LANES(k_maxpool2d2, 400 * batch.len, t.maxpool2d_2_place, t.relu_2, 16 * batch.len, 5, 5, 10, 10);
-
   AT("maxpool2d", "lenet.dnn:7");
   LAUNCH_LANES(k_maxpool2d2, 1176 * batch.len, t.maxpool2d_place, t.relu, 6 * batch.len, 14, 14, 28, 28);
 }
@@ -775,9 +671,9 @@ static void backward(void) {
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
-  LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
-  LIFETIME_END({t.cross_entropy_total, 128}, {t.cross_entropy_sum_grad, 4}, {t.cross_entropy_z, 1280},
-      {t.cross_entropy_total_grad, 128});
+  LIFETIME_END({t.cross_entropy_total, 128}, {t.cross_entropy_sum_grad, 4});
+  LAUNCH_MAP(k_cross_entropy_grad3, batch.len, 10, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
+  LIFETIME_END({t.cross_entropy_z, 1280}, {t.cross_entropy_total_grad, 128});
   LAUNCH_LANES(k_cross_entropy_dense_grad, 10, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 10, batch.len);
   LIFETIME_END({t.cross_entropy_picked_grad, 128}, {t.cross_entropy_z_grad_2, 1280});
 
@@ -791,8 +687,8 @@ static void backward(void) {
   LIFETIME_END({t.cross_entropy_z_grad_3, 1280});
 
   AT("relu", "lenet.dnn:11");
-  LAUNCH_LANES(k_relu_dense_grad, 84, t.dense2_y_2_grad, t.dense2_b_grad, t.relu_4_grad, 84, batch.len);
-  LIFETIME_END({t.relu_4_grad, 10752});
+  LAUNCH_LANES(k_relu_dense_grad, 84, t.dense2_y_2_grad, t.dense2_b_grad, t.relu_4, t.relu_4_grad, 84, batch.len);
+  LIFETIME_END({t.relu_4, 10752}, {t.relu_4_grad, 10752});
 
   AT("dense2 dense", "lenet.dnn:11");
   // relu.3.grad[n, ci] = sum(co) (dense2.y.2.grad[n, co] * dense2.w[co, ci])
@@ -804,8 +700,8 @@ static void backward(void) {
   LIFETIME_END({t.dense2_y_2_grad, 10752});
 
   AT("relu", "lenet.dnn:10");
-  LAUNCH_LANES(k_relu_dense_grad, 120, t.dense1_y_2_grad, t.dense1_b_grad, t.relu_3_grad, 120, batch.len);
-  LIFETIME_END({t.relu_3_grad, 15360});
+  LAUNCH_LANES(k_relu_dense_grad, 120, t.dense1_y_2_grad, t.dense1_b_grad, t.relu_3, t.relu_3_grad, 120, batch.len);
+  LIFETIME_END({t.relu_3, 15360}, {t.relu_3_grad, 15360});
 
   AT("dense1 dense", "lenet.dnn:10");
   // view.grad[n, ci] = sum(co) (dense1.y.2.grad[n, co] * dense1.w[co, ci])
@@ -822,7 +718,6 @@ static void backward(void) {
 
   AT("conv2 channel_bias", "lenet.dnn:8");
   LAUNCH_ROWS(k_channel_bias_grad, 16, t.conv2_b_grad, t.conv2_channel_bias_grad, 16, batch.len, 100);
-
   AT("conv2 conv2d", "lenet.dnn:8");
   for (long i = 0; i < batch.len; i++) {
     // maxpool2d.grad.spread[n, ci, r, s, p, q] = sum(co) (conv2.channel_bias.grad[n, co, p, q] * conv2.w[co, ci, r, s])
@@ -830,10 +725,10 @@ static void backward(void) {
         t.conv2_channel_bias_grad + i * 1600, 100, t.conv2_w, 150, &zero, t.maxpool2d_grad_spread_2, 100));
     LAUNCH_LANES(k_fold, 1176, t.maxpool2d_grad + i * 1176, t.maxpool2d_grad_spread_2, 6, 14, 14, 10, 10);
   }
-  CHECK_CUDA(cudaMemsetAsync(t.conv2_w_grad, 0, 2400 * sizeof(float), parcc.compute));
   LIFETIME_END({t.maxpool2d_grad_spread_2, 60000});
+  CHECK_CUDA(cudaMemsetAsync(t.conv2_w_grad, 0, 2400 * sizeof(float), parcc.compute));
   for (long i = 0; i < batch.len; i++) {
-    LAUNCH_ROWS(k_pack3, 60, t.maxpool2d_pack_2_2, t.maxpool2d + i * 1176, 6, 10, 10, 5, 5, 14, 14);
+    LAUNCH_MAP(k_pack2, 3000, 5, t.maxpool2d_pack_2_2, t.maxpool2d + i * 1176, 6, 10, 10, 5, 5, 14, 14);
     // conv2.w.grad[co, ci, r, s] = sum(n, p, q) (conv2.channel_bias.grad[n, co, p, q] * maxpool2d.pack.2[n, ci, p, q, r, s])
     CHECK_CUBLAS(cublasSgemmStridedBatched(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 25, 16, 100, &one,
         t.maxpool2d_pack_2_2, 25, 2500, t.conv2_channel_bias_grad + i * 1600, 100, 0, &one, t.conv2_w_grad, 150, 25, 6));
@@ -846,18 +741,16 @@ static void backward(void) {
 
   AT("conv1 channel_bias", "lenet.dnn:7");
   LAUNCH_ROWS(k_channel_bias_grad, 6, t.conv1_b_grad, t.conv1_channel_bias_grad, 6, batch.len, 784);
-
   AT("conv1 conv2d", "lenet.dnn:7");
   CHECK_CUDA(cudaMemsetAsync(t.conv1_w_grad, 0, 150 * sizeof(float), parcc.compute));
   for (long i = 0; i < batch.len; i++) {
-    LAUNCH_ROWS(k_pack4, 28, t.image_pack_2_2, t.image + i * 784, 28, 28, 5, 5, 28, 28);
+    LAUNCH_MAP(k_pack, 3920, 5, t.image_pack_2_2, t.image + i * 784, 28, 28, 5, 5, 28, 28);
     // conv1.w.grad[co, ci, r, s] = sum(n, p, q) (conv1.channel_bias.grad[n, co, p, q] * image.pack.2[n, p, q, r, s])
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 25, 6, 784, &one,
         t.image_pack_2_2, 25, t.conv1_channel_bias_grad + i * 4704, 784, &one, t.conv1_w_grad, 25));
   }
   LIFETIME_END({t.image, 100352}, {t.conv1_channel_bias_grad, 602112}, {t.image_pack_2_2, 78400});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("all_reduce", "lenet.dnn:7");
   // all_reduce gradients of dense3, dense2, dense1, conv2, conv1
@@ -869,21 +762,19 @@ static void backward(void) {
 static void report(void) {
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_LANES(k_accuracy, batch.len, t.accuracy_best, t.dense3_y_2, batch.len);
+  LIFETIME_END({t.dense3_y_2, 1280});
   LAUNCH_ROWS(k_accuracy2, 1, t.accuracy_sum, t.label, t.accuracy_best, batch.len);
-  LIFETIME_END({t.dense3_y_2, 1280}, {t.label, 128}, {t.accuracy_best, 128});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LIFETIME_END({t.label, 128}, {t.accuracy_best, 128});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "lenet.dnn:15");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
+  LIFETIME_END({t.cross_entropy_sum_whole, 8});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.accuracy_sum_whole, 4}, {t.cross_entropy_sum_whole, 8});
+  LIFETIME_END({t.accuracy_sum_whole, 4});
 
   AT("conv1 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm, 1, t.conv1_b_grad_square, t.conv1_b_grad_whole, 6);
@@ -895,8 +786,8 @@ static void report(void) {
   AT("dense1 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm2, 120, t.dense1_w_grad_square_rows, t.dense1_w_grad_whole, 120, 400);
   LAUNCH_ROWS(k_cross_entropy, 1, t.dense1_w_grad_square, t.dense1_w_grad_square_rows, 120);
-  LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 120);
   LIFETIME_END({t.dense1_w_grad_square_rows, 480});
+  LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 120);
 
   AT("dense2 gradient_norm", "lenet.dnn:21");
   LAUNCH_ROWS(k_gradient_norm2, 84, t.dense2_w_grad_square_rows, t.dense2_w_grad_whole, 84, 120);
@@ -920,27 +811,24 @@ static void update(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("conv1 sgd", "lenet.dnn:21");
-  LAUNCH_FLAT(k_sgd, 150, t.conv1_w_d, t.conv1_w_grad_whole, t.conv1_w, 150);
-  LAUNCH_FLAT(k_sgd2, 150, t.conv1_w_v, t.conv1_w_d, 150);
-  LAUNCH_FLAT(k_sgd3, 150, t.conv1_w_u, t.conv1_w_v, 150, (float)parcc.lr);
-  LAUNCH_FLAT(k_sgd4, 6, t.conv1_b_v, t.conv1_b_u, t.conv1_b_grad_whole, 6, (float)parcc.lr);
-  LIFETIME_END({t.conv1_w_d, 600});
+  LAUNCH_FLAT(k_sgd, 150, t.conv1_w_v, t.conv1_w_u, t.conv1_w_grad_whole, 150, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 6, t.conv1_b_v, t.conv1_b_u, t.conv1_b_grad_whole, 6, (float)parcc.lr);
 
   AT("conv2 sgd", "lenet.dnn:21");
-  LAUNCH_FLAT(k_sgd4, 2400, t.conv2_w_v, t.conv2_w_u, t.conv2_w_grad_whole, 2400, (float)parcc.lr);
-  LAUNCH_FLAT(k_sgd4, 16, t.conv2_b_v, t.conv2_b_u, t.conv2_b_grad_whole, 16, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 2400, t.conv2_w_v, t.conv2_w_u, t.conv2_w_grad_whole, 2400, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 16, t.conv2_b_v, t.conv2_b_u, t.conv2_b_grad_whole, 16, (float)parcc.lr);
 
   AT("dense1 sgd", "lenet.dnn:21");
-  LAUNCH_FLAT(k_sgd4, 48000, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 48000, (float)parcc.lr);
-  LAUNCH_FLAT(k_sgd4, 120, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 120, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 48000, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 48000, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 120, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, 120, (float)parcc.lr);
 
   AT("dense2 sgd", "lenet.dnn:21");
-  LAUNCH_FLAT(k_sgd4, 10080, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 10080, (float)parcc.lr);
-  LAUNCH_FLAT(k_sgd4, 84, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 84, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 10080, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, 10080, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 84, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_whole, 84, (float)parcc.lr);
 
   AT("dense3 sgd", "lenet.dnn:21");
-  LAUNCH_FLAT(k_sgd4, 840, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 840, (float)parcc.lr);
-  LAUNCH_FLAT(k_sgd4, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 840, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_whole, 840, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd, 10, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_whole, 10, (float)parcc.lr);
   LIFETIME_END({t.dense1_w_grad_whole, 246824});
 }
 
@@ -948,15 +836,14 @@ static void update(void) {
 static void evaluate(void) {
   AT("conv1 conv2d", "lenet.dnn:7");
   for (long i = 0; i < batch.len; i++) {
-    LAUNCH_ROWS(k_pack, 25, t.eval_image_pack_2, t.eval_image + i * 784, 5, 5, 28, 28, 28, 28);
+    LAUNCH_MAP(k_pack, 700, 28, t.eval_image_pack_2, t.eval_image + i * 784, 5, 5, 28, 28, 28, 28);
     // conv1.conv2d[n, co, p, q] = sum(r, s) (image.pack[n, r, s, p, q] * conv1.w[co, 0, r, s])
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 784, 6, 25, &one,
         t.eval_image_pack_2, 784, t.conv1_w, 25, &zero, t.eval_conv1_conv2d + i * 4704, 784));
   }
   LIFETIME_END({t.eval_image, 100352}, {t.eval_image_pack_2, 78400});
-
   AT("conv1 channel_bias", "lenet.dnn:7");
-  LAUNCH_ROWS(k_channel_bias_relu, 6 * batch.len, t.eval_relu, t.conv1_b, batch.len, 6, 784);
+  LAUNCH_MAP(k_channel_bias_relu, 6 * batch.len, 784, t.eval_relu, t.conv1_b, batch.len, 6, 784);
 
   AT("maxpool2d", "lenet.dnn:7");
   LAUNCH_LANES(k_maxpool2d, 1176 * batch.len, t.eval_maxpool2d, t.eval_relu, 6 * batch.len, 14, 14, 28, 28);
@@ -964,15 +851,14 @@ static void evaluate(void) {
 
   AT("conv2 conv2d", "lenet.dnn:8");
   for (long i = 0; i < batch.len; i++) {
-    LAUNCH_ROWS(k_pack2, 150, t.eval_maxpool2d_pack_2, t.eval_maxpool2d + i * 1176, 6, 5, 5, 10, 10, 14, 14);
+    LAUNCH_MAP(k_pack2, 1500, 10, t.eval_maxpool2d_pack_2, t.eval_maxpool2d + i * 1176, 6, 5, 5, 10, 10, 14, 14);
     // conv2.conv2d[n, co, p, q] = sum(ci, r, s) (maxpool2d.pack[n, ci, r, s, p, q] * conv2.w[co, ci, r, s])
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 100, 16, 150, &one,
         t.eval_maxpool2d_pack_2, 100, t.conv2_w, 150, &zero, t.eval_conv2_conv2d + i * 1600, 100));
   }
   LIFETIME_END({t.eval_maxpool2d, 150528}, {t.eval_maxpool2d_pack_2, 60000});
-
   AT("conv2 channel_bias", "lenet.dnn:8");
-  LAUNCH_ROWS(k_channel_bias_relu, 16 * batch.len, t.eval_relu_2, t.conv2_b, batch.len, 16, 100);
+  LAUNCH_MAP(k_channel_bias_relu, 16 * batch.len, 100, t.eval_relu_2, t.conv2_b, batch.len, 16, 100);
 
   AT("maxpool2d", "lenet.dnn:8");
   LAUNCH_LANES(k_maxpool2d, 400 * batch.len, t.eval_maxpool2d_2, t.eval_relu_2, 16 * batch.len, 5, 5, 10, 10);
@@ -982,55 +868,51 @@ static void evaluate(void) {
   // dense1.y[n, co] = sum(ci) (view[n, ci] * dense1.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 120, batch.len, 400, &one,
       t.dense1_w, 400, t.eval_view, 400, &zero, t.eval_dense1_y, 120));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu_3, t.dense1_b, batch.len, 120);
   LIFETIME_END({t.eval_view, 51200});
+  LAUNCH_MAP(k_dense_relu, batch.len, 120, t.eval_relu_3, t.eval_dense1_y, t.dense1_b, batch.len, 120);
+  LIFETIME_END({t.eval_dense1_y, 15360});
 
   AT("dense2 dense", "lenet.dnn:11");
   // dense2.y[n, co] = sum(ci) (relu.3[n, ci] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 84, batch.len, 120, &one,
       t.dense2_w, 120, t.eval_relu_3, 120, &zero, t.eval_dense2_y, 84));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu_4, t.dense2_b, batch.len, 84);
   LIFETIME_END({t.eval_relu_3, 15360});
+  LAUNCH_MAP(k_dense_relu, batch.len, 84, t.eval_relu_4, t.eval_dense2_y, t.dense2_b, batch.len, 84);
+  LIFETIME_END({t.eval_dense2_y, 10752});
 
   AT("dense3 dense", "lenet.dnn:12");
   // dense3.y[n, co] = sum(ci) (relu.4[n, ci] * dense3.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 10, batch.len, 84, &one,
       t.dense3_w, 84, t.eval_relu_4, 84, &zero, t.eval_dense3_y, 10));
+  LIFETIME_END({t.eval_relu_4, 10752});
   LAUNCH_LANES(k_dense_cross_entropy2, batch.len, t.eval_dense3_y_2, t.eval_cross_entropy_each, t.eval_dense3_y, t.dense3_b, t.eval_label, batch.len);
-  LIFETIME_END({t.eval_relu_4, 10752}, {t.eval_dense3_y, 1280});
+  LIFETIME_END({t.eval_dense3_y, 1280});
 
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_ROWS(k_cross_entropy, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
-  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
   LIFETIME_END({t.eval_cross_entropy_each, 128});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "lenet.dnn:14");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("cross_entropy", "lenet.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
-
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_LANES(k_accuracy, batch.len, t.eval_accuracy_best, t.eval_dense3_y_2, batch.len);
+  LIFETIME_END({t.eval_dense3_y_2, 1280});
   LAUNCH_ROWS(k_accuracy2, 1, t.eval_accuracy_sum, t.eval_label, t.eval_accuracy_best, batch.len);
-  LIFETIME_END({t.eval_dense3_y_2, 1280}, {t.eval_label, 128}, {t.eval_accuracy_best, 128});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LIFETIME_END({t.eval_label, 128}, {t.eval_accuracy_best, 128});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "lenet.dnn:15");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_accuracy_sum, t.eval_accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_accuracy, t.eval_accuracy_sum_whole, t.eval_cross_entropy_sum_2_whole);
-  LIFETIME_END({t.eval_accuracy_sum_whole, 4}, {t.eval_cross_entropy_sum_whole, 8});
+  LIFETIME_END({t.eval_accuracy_sum_whole, 4});
+  LIFETIME_END({t.eval_cross_entropy_sum_whole, 8});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -1066,241 +948,39 @@ static const ParccModel model = {
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(2164736);
-  t.conv1_w = (float *)(arena + 0);
-  t.conv1_b = (float *)(arena + 768);
-  t.conv2_w = (float *)(arena + 1024);
-  t.conv2_b = (float *)(arena + 10752);
-  t.dense1_w = (float *)(arena + 11008);
-  t.dense1_b = (float *)(arena + 203008);
-  t.dense2_w = (float *)(arena + 203520);
-  t.dense2_b = (float *)(arena + 243968);
-  t.dense3_w = (float *)(arena + 244480);
-  t.dense3_b = (float *)(arena + 248064);
-  t.conv1_w_velocity = (float *)(arena + 248320);
-  t.conv1_b_velocity = (float *)(arena + 249088);
-  t.conv2_w_velocity = (float *)(arena + 249344);
-  t.conv2_b_velocity = (float *)(arena + 259072);
-  t.dense1_w_velocity = (float *)(arena + 259328);
-  t.dense1_b_velocity = (float *)(arena + 451328);
-  t.dense2_w_velocity = (float *)(arena + 451840);
-  t.dense2_b_velocity = (float *)(arena + 492288);
-  t.dense3_w_velocity = (float *)(arena + 492800);
-  t.dense3_b_velocity = (float *)(arena + 496384);
-  t.image = (float *)(arena + 2002176);
-  t.label = (int *)(arena + 2163968);
-  t.conv1_conv2d = (float *)(arena + 496640);
-  t.relu = (float *)(arena + 496640);
-  t.maxpool2d = (float *)(arena + 1550592);
-  t.conv2_conv2d = (float *)(arena + 1345792);
-  t.relu_2 = (float *)(arena + 1345792);
-  t.maxpool2d_2 = (float *)(arena + 1701120);
-  t.view = (float *)(arena + 1701120);
-  t.dense1_y = (float *)(arena + 1803520);
-  t.relu_3 = (float *)(arena + 1803520);
-  t.dense2_y = (float *)(arena + 1767680);
-  t.relu_4 = (float *)(arena + 1767680);
-  t.dense3_y = (float *)(arena + 1098752);
-  t.dense3_y_2 = (float *)(arena + 2162688);
-  t.cross_entropy_z = (float *)(arena + 1100032);
-  t.cross_entropy_total = (float *)(arena + 1101312);
-  t.cross_entropy_each = (float *)(arena + 1101568);
-  t.cross_entropy_sum = (float *)(arena + 2164224);
-  t.cross_entropy_sum_2 = (float *)(arena + 2164228);
-  t.cross_entropy = (float *)(arena + 2164480);
-  t.accuracy_best = (int *)(arena + 496640);
-  t.accuracy_sum = (float *)(arena + 496896);
-  t.accuracy = (float *)(arena + 497408);
-  t.conv1_w_grad = (float *)(arena + 1344976);
-  t.conv1_b_grad = (float *)(arena + 1344952);
-  t.conv2_w_grad = (float *)(arena + 1331072);
-  t.conv2_b_grad = (float *)(arena + 1340672);
-  t.dense1_w_grad = (float *)(arena + 1098752);
-  t.dense1_b_grad = (float *)(arena + 1344096);
-  t.dense2_w_grad = (float *)(arena + 1290752);
-  t.dense2_b_grad = (float *)(arena + 1344576);
-  t.dense3_w_grad = (float *)(arena + 1340736);
-  t.dense3_b_grad = (float *)(arena + 1344912);
-  t.conv1_b_grad_square = (float *)(arena + 497152);
-  t.conv2_w_grad_square = (float *)(arena + 497664);
-  t.conv2_b_grad_square = (float *)(arena + 497920);
-  t.dense1_w_grad_square = (float *)(arena + 498176);
-  t.dense1_b_grad_square = (float *)(arena + 498432);
-  t.dense2_w_grad_square = (float *)(arena + 498688);
-  t.dense2_b_grad_square = (float *)(arena + 496640);
-  t.dense3_w_grad_square = (float *)(arena + 496896);
-  t.dense3_b_grad_square = (float *)(arena + 498944);
-  t.gradient_norm = (float *)(arena + 499200);
-  t.conv1_w_d = (float *)(arena + 496640);
-  t.conv1_w_v = (float *)(arena + 248320);
-  t.conv1_w_u = (float *)(arena + 0);
-  t.conv1_b_v = (float *)(arena + 249088);
-  t.conv1_b_u = (float *)(arena + 768);
-  t.conv2_w_v = (float *)(arena + 249344);
-  t.conv2_w_u = (float *)(arena + 1024);
-  t.conv2_b_v = (float *)(arena + 259072);
-  t.conv2_b_u = (float *)(arena + 10752);
-  t.dense1_w_v = (float *)(arena + 259328);
-  t.dense1_w_u = (float *)(arena + 11008);
-  t.dense1_b_v = (float *)(arena + 451328);
-  t.dense1_b_u = (float *)(arena + 203008);
-  t.dense2_w_v = (float *)(arena + 451840);
-  t.dense2_w_u = (float *)(arena + 203520);
-  t.dense2_b_v = (float *)(arena + 492288);
-  t.dense2_b_u = (float *)(arena + 243968);
-  t.dense3_w_v = (float *)(arena + 492800);
-  t.dense3_w_u = (float *)(arena + 244480);
-  t.dense3_b_v = (float *)(arena + 496384);
-  t.dense3_b_u = (float *)(arena + 248064);
-  t.cross_entropy_sum_grad = (float *)(arena + 1099008);
-  t.cross_entropy_total_grad = (float *)(arena + 1098752);
-  t.cross_entropy_picked_grad = (float *)(arena + 1753600);
-  t.cross_entropy_z_grad_2 = (float *)(arena + 1752320);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 1763072);
-  t.relu_4_grad = (float *)(arena + 1752320);
-  t.dense2_y_2_grad = (float *)(arena + 1767680);
-  t.relu_3_grad = (float *)(arena + 1752320);
-  t.dense1_y_2_grad = (float *)(arena + 1803520);
-  t.view_grad = (float *)(arena + 1752320);
-  t.maxpool2d_2_grad = (float *)(arena + 1752320);
-  t.maxpool2d_2_place = (int *)(arena + 2102528);
-  t.conv2_channel_bias_grad = (float *)(arena + 1345792);
-  t.maxpool2d_grad = (float *)(arena + 1701120);
-  t.maxpool2d_place = (int *)(arena + 1851648);
-  t.conv1_channel_bias_grad = (float *)(arena + 496640);
-  t.dense1_w_grad_square_rows = (float *)(arena + 496640);
-  t.dense2_w_grad_square_rows = (float *)(arena + 496640);
-  t.cross_entropy_sum_whole = (float *)(arena + 2164224);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 2164228);
-  t.dense3_b_grad_whole = (float *)(arena + 1344912);
-  t.dense3_w_grad_whole = (float *)(arena + 1340736);
-  t.dense2_b_grad_whole = (float *)(arena + 1344576);
-  t.dense2_w_grad_whole = (float *)(arena + 1290752);
-  t.dense1_b_grad_whole = (float *)(arena + 1344096);
-  t.dense1_w_grad_whole = (float *)(arena + 1098752);
-  t.conv2_b_grad_whole = (float *)(arena + 1340672);
-  t.conv2_w_grad_whole = (float *)(arena + 1331072);
-  t.conv1_b_grad_whole = (float *)(arena + 1344952);
-  t.conv1_w_grad_whole = (float *)(arena + 1344976);
-  t.accuracy_sum_whole = (float *)(arena + 496896);
-  t.image_pack_3 = (float *)(arena + 1098752);
-  t.maxpool2d_pack_3 = (float *)(arena + 1098752);
-  t.maxpool2d_grad_spread_2 = (float *)(arena + 2102528);
-  t.maxpool2d_pack_2_2 = (float *)(arena + 2102528);
-  t.image_pack_2_2 = (float *)(arena + 1345792);
-  t.eval_image = (float *)(arena + 1098752);
-  t.eval_label = (int *)(arena + 1277696);
-  t.eval_conv1_conv2d = (float *)(arena + 496640);
-  t.eval_relu = (float *)(arena + 496640);
-  t.eval_maxpool2d = (float *)(arena + 1098752);
-  t.eval_conv2_conv2d = (float *)(arena + 496640);
-  t.eval_relu_2 = (float *)(arena + 496640);
-  t.eval_maxpool2d_2 = (float *)(arena + 701440);
-  t.eval_view = (float *)(arena + 701440);
-  t.eval_dense1_y = (float *)(arena + 496640);
-  t.eval_relu_3 = (float *)(arena + 496640);
-  t.eval_dense2_y = (float *)(arena + 512000);
-  t.eval_relu_4 = (float *)(arena + 512000);
-  t.eval_dense3_y = (float *)(arena + 496640);
-  t.eval_dense3_y_2 = (float *)(arena + 497920);
-  t.eval_cross_entropy_each = (float *)(arena + 499200);
-  t.eval_cross_entropy_sum = (float *)(arena + 496896);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 496900);
-  t.eval_cross_entropy = (float *)(arena + 497152);
-  t.eval_accuracy_best = (int *)(arena + 496640);
-  t.eval_accuracy_sum = (float *)(arena + 497408);
-  t.eval_accuracy = (float *)(arena + 496640);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 496896);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 496900);
-  t.eval_accuracy_sum_whole = (float *)(arena + 497408);
-  t.eval_image_pack_2 = (float *)(arena + 1199104);
-  t.eval_maxpool2d_pack_2 = (float *)(arena + 701440);
+  static const long place[] = {0, 192, 256, 2688, 2752, 50752, 50880, 60992, 61120, 62016, 62080, 62272, 62336, 64768, 64832, 112832, 112960, 123072, 123200,
+      124096, 500544, 540992, 124160, 124160, 387648, 336448, 336448, 425280, 425280, 274688, 438080, 274688, 441920, 274688, 540672, 275008, 275328, 275392,
+      541056, 541057, 541120, 124160, 124224, 124288, 336244, 336238, 332768, 335168, 274688, 336024, 322688, 336144, 335184, 336228, 124352, 124416, 124480,
+      124544, 124608, 124672, 124160, 124224, 124736, 124800, 62080, 0, 62272, 192, 62336, 256, 64768, 2688, 64832, 2752, 112832, 50752, 112960, 50880, 123072,
+      60992, 123200, 61120, 124096, 62016, 274752, 274688, 444928, 444608, 447296, 444608, 447296, 441920, 450880, 438080, 438080, 525632, 336448, 425280,
+      462912, 124160, 124160, 124160, 541056, 541057, 336228, 335184, 336144, 322688, 336024, 274688, 335168, 332768, 336238, 336244, 124224, 274688, 274688,
+      525632, 525632, 336448, 274688, 319424, 124160, 124160, 274688, 124160, 124160, 175360, 175360, 124160, 128000, 124160, 126848, 124160, 124480, 124800,
+      124224, 124225, 124288, 124160, 124352, 124160, 124224, 124225, 124352, 299776, 175360};
+  parcc_place_record(arena, 4, place, 147, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
-static ParccTensor stored[20];
-
 static void list_stored(void) {
-  {
-    const ParccTensor tensor = {"conv1.w", PARCC_FLOAT, 4, {6, 1, 5, 5}, {{0, 6}, {0, 1}, {0, 5}, {0, 5}}, t.conv1_w, PARCC_PARAM};
-    stored[0] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"conv1.b", PARCC_FLOAT, 1, {6}, {{0, 6}}, t.conv1_b, PARCC_PARAM};
-    stored[1] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"conv2.w", PARCC_FLOAT, 4, {16, 6, 5, 5}, {{0, 16}, {0, 6}, {0, 5}, {0, 5}}, t.conv2_w, PARCC_PARAM};
-    stored[2] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"conv2.b", PARCC_FLOAT, 1, {16}, {{0, 16}}, t.conv2_b, PARCC_PARAM};
-    stored[3] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.w", PARCC_FLOAT, 2, {120, 400}, {{0, 120}, {0, 400}}, t.dense1_w, PARCC_PARAM};
-    stored[4] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b", PARCC_FLOAT, 1, {120}, {{0, 120}}, t.dense1_b, PARCC_PARAM};
-    stored[5] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w", PARCC_FLOAT, 2, {84, 120}, {{0, 84}, {0, 120}}, t.dense2_w, PARCC_PARAM};
-    stored[6] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b", PARCC_FLOAT, 1, {84}, {{0, 84}}, t.dense2_b, PARCC_PARAM};
-    stored[7] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.w", PARCC_FLOAT, 2, {10, 84}, {{0, 10}, {0, 84}}, t.dense3_w, PARCC_PARAM};
-    stored[8] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.b", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b, PARCC_PARAM};
-    stored[9] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"conv1.w.velocity", PARCC_FLOAT, 4, {6, 1, 5, 5}, {{0, 6}, {0, 1}, {0, 5}, {0, 5}}, t.conv1_w_velocity, PARCC_OPTIMIZER};
-    stored[10] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"conv1.b.velocity", PARCC_FLOAT, 1, {6}, {{0, 6}}, t.conv1_b_velocity, PARCC_OPTIMIZER};
-    stored[11] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"conv2.w.velocity", PARCC_FLOAT, 4, {16, 6, 5, 5}, {{0, 16}, {0, 6}, {0, 5}, {0, 5}}, t.conv2_w_velocity, PARCC_OPTIMIZER};
-    stored[12] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"conv2.b.velocity", PARCC_FLOAT, 1, {16}, {{0, 16}}, t.conv2_b_velocity, PARCC_OPTIMIZER};
-    stored[13] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.w.velocity", PARCC_FLOAT, 2, {120, 400}, {{0, 120}, {0, 400}}, t.dense1_w_velocity, PARCC_OPTIMIZER};
-    stored[14] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b.velocity", PARCC_FLOAT, 1, {120}, {{0, 120}}, t.dense1_b_velocity, PARCC_OPTIMIZER};
-    stored[15] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w.velocity", PARCC_FLOAT, 2, {84, 120}, {{0, 84}, {0, 120}}, t.dense2_w_velocity, PARCC_OPTIMIZER};
-    stored[16] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b.velocity", PARCC_FLOAT, 1, {84}, {{0, 84}}, t.dense2_b_velocity, PARCC_OPTIMIZER};
-    stored[17] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.w.velocity", PARCC_FLOAT, 2, {10, 84}, {{0, 10}, {0, 84}}, t.dense3_w_velocity, PARCC_OPTIMIZER};
-    stored[18] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.b.velocity", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b_velocity, PARCC_OPTIMIZER};
-    stored[19] = tensor;
-  }
-  parcc_stored(stored, 20);
+  STORE("conv1.w", PARCC_PARAM, PARCC_FLOAT, t.conv1_w, WHOLE(6), WHOLE(1), WHOLE(5), WHOLE(5));
+  STORE("conv1.b", PARCC_PARAM, PARCC_FLOAT, t.conv1_b, WHOLE(6));
+  STORE("conv2.w", PARCC_PARAM, PARCC_FLOAT, t.conv2_w, WHOLE(16), WHOLE(6), WHOLE(5), WHOLE(5));
+  STORE("conv2.b", PARCC_PARAM, PARCC_FLOAT, t.conv2_b, WHOLE(16));
+  STORE("dense1.w", PARCC_PARAM, PARCC_FLOAT, t.dense1_w, WHOLE(120), WHOLE(400));
+  STORE("dense1.b", PARCC_PARAM, PARCC_FLOAT, t.dense1_b, WHOLE(120));
+  STORE("dense2.w", PARCC_PARAM, PARCC_FLOAT, t.dense2_w, WHOLE(84), WHOLE(120));
+  STORE("dense2.b", PARCC_PARAM, PARCC_FLOAT, t.dense2_b, WHOLE(84));
+  STORE("dense3.w", PARCC_PARAM, PARCC_FLOAT, t.dense3_w, WHOLE(10), WHOLE(84));
+  STORE("dense3.b", PARCC_PARAM, PARCC_FLOAT, t.dense3_b, WHOLE(10));
+  STORE("conv1.w.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.conv1_w_velocity, WHOLE(6), WHOLE(1), WHOLE(5), WHOLE(5));
+  STORE("conv1.b.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.conv1_b_velocity, WHOLE(6));
+  STORE("conv2.w.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.conv2_w_velocity, WHOLE(16), WHOLE(6), WHOLE(5), WHOLE(5));
+  STORE("conv2.b.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.conv2_b_velocity, WHOLE(16));
+  STORE("dense1.w.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense1_w_velocity, WHOLE(120), WHOLE(400));
+  STORE("dense1.b.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense1_b_velocity, WHOLE(120));
+  STORE("dense2.w.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense2_w_velocity, WHOLE(84), WHOLE(120));
+  STORE("dense2.b.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense2_b_velocity, WHOLE(84));
+  STORE("dense3.w.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense3_w_velocity, WHOLE(10), WHOLE(84));
+  STORE("dense3.b.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense3_b_velocity, WHOLE(10));
 }
 
 int main(int argc, char **argv) {

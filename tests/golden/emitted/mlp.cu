@@ -120,28 +120,19 @@ static struct {
 
 // dense1: init (mlp.dnn:9)
 __global__ void k_init(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
+  FLAT(i, count) w[i] = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
 }
 
 // dense1: init (mlp.dnn:20)
 __global__ void k_init2(float *__restrict__ velocity, long count) {
-  FLAT(i, count) {
-    const float velocity_ = 0.0f;
-    velocity[i] = velocity_;
-  }
+  FLAT(i, count) velocity[i] = 0.0f;
 }
 
 // dense1: dense_relu (mlp.dnn:9)
 __global__ void k_dense_relu(float *__restrict__ y2, const float *__restrict__ b, long N, long CO) {
-  GRID(n, N) {
-    BLOCK(co, CO) {
-      const float y_ = y2[n * CO + co] + b[co];
-      const float relu_ = parcc_maxf(y_, 0.0f);
-      y2[n * CO + co] = relu_;
-    }
+  GRID(n, N) BLOCK(co, CO) {
+    const float y_ = y2[n * CO + co] + b[co];
+    y2[n * CO + co] = parcc_maxf(y_, 0.0f);
   }
 }
 
@@ -188,9 +179,7 @@ __global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N) {
-      sum_ += each[n];
-    }
+    BLOCK(n, N) sum_ += each[n];
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -201,9 +190,7 @@ __global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict_
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N) {
-      sum_ += (label[n] != -1) ? 1.0f : 0.0f;
-    }
+    BLOCK(n, N) sum_ += (label[n] != -1) ? 1.0f : 0.0f;
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -211,18 +198,12 @@ __global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict_
 
 // cross_entropy (mlp.dnn:13)
 __global__ void k_cross_entropy3(float *__restrict__ cross_entropy, const float *__restrict__ whole, const float *__restrict__ whole2) {
-  FLAT(i, 1) {
-    const float cross_entropy_ = whole[0] / parcc_maxf(whole2[0], 1.0f);
-    cross_entropy[0] = cross_entropy_;
-  }
+  FLAT(i, 1) cross_entropy[0] = whole[0] / parcc_maxf(whole2[0], 1.0f);
 }
 
 // cross_entropy_grad (mlp.dnn:13)
 __global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__restrict__ whole) {
-  FLAT(i, 1) {
-    const float grad_ = 1.0f / parcc_maxf(whole[0], 1.0f);
-    grad[0] = grad_;
-  }
+  FLAT(i, 1) grad[0] = 1.0f / parcc_maxf(whole[0], 1.0f);
 }
 
 // cross_entropy_grad (mlp.dnn:13)
@@ -237,12 +218,7 @@ __global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restric
 
 // cross_entropy_grad (mlp.dnn:13)
 __global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N, long C) {
-  GRID(n, N) {
-    BLOCK(c, C) {
-      const float grad_ = grad2[n] * expf(z[n * C + c]);
-      grad[n * C + c] = grad_;
-    }
-  }
+  GRID(n, N) BLOCK(c, C) grad[n * C + c] = grad2[n] * expf(z[n * C + c]);
 }
 
 // cross_entropy_dense_grad (mlp.dnn:13)
@@ -312,9 +288,7 @@ __global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ lab
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N) {
-      sum_ += ((label[n] != -1) && (best[n] == label[n])) ? 1.0f : 0.0f;
-    }
+    BLOCK(n, N) sum_ += ((label[n] != -1) && (best[n] == label[n])) ? 1.0f : 0.0f;
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -324,9 +298,7 @@ __global__ void k_accuracy2(float *__restrict__ sum, const int *__restrict__ lab
 __global__ void k_gradient_norm(float *__restrict__ rows, const float *__restrict__ whole, long CO, long CI) {
   GRID(co, CO) {
     float rows_ = 0.0f;
-    BLOCK(ci, CI) {
-      rows_ += whole[co * CI + ci] * whole[co * CI + ci];
-    }
+    BLOCK(ci, CI) rows_ += whole[co * CI + ci] * whole[co * CI + ci];
     rows_ = BLOCK_SUM(rows_);
     ONCE rows[co] = rows_;
   }
@@ -337,9 +309,7 @@ __global__ void k_gradient_norm2(float *__restrict__ square, const float *__rest
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(co, CO) {
-      square_ += whole[co] * whole[co];
-    }
+    BLOCK(co, CO) square_ += whole[co] * whole[co];
     square_ = BLOCK_SUM(square_);
     ONCE square[0] = square_;
   }
@@ -350,9 +320,7 @@ __global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float 
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(co, CO) {
-      square_ += rows[co];
-    }
+    BLOCK(co, CO) square_ += rows[co];
     square_ = BLOCK_SUM(square_);
     const float gradient_norm_ = sqrtf((((((square_ + square2[0]) + square3[0]) + square4[0]) + square5[0]) + square6[0]));
     ONCE gradient_norm[0] = gradient_norm_;
@@ -437,13 +405,13 @@ static void forward(void) {
   // dense1.y[n, co] = sum(ci) (view[n, ci] * dense1.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 784, &one,
       t.dense1_w, 784, t.view, 784, &zero, t.dense1_y, 512));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.relu, t.dense1_b, batch.len, 512);
+  LAUNCH_MAP(k_dense_relu, batch.len, 512, t.relu, t.dense1_b, batch.len, 512);
 
   AT("dense2 dense", "mlp.dnn:9");
   // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 512, &one,
       t.dense2_w, 512, t.relu, 512, &zero, t.dense2_y, 512));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.relu_2, t.dense2_b, batch.len, 512);
+  LAUNCH_MAP(k_dense_relu, batch.len, 512, t.relu_2, t.dense2_b, batch.len, 512);
 
   AT("dense3 dense", "mlp.dnn:11");
   // dense3.y[n, co] = sum(ci) (relu.2[n, ci] * dense3.w[co, ci])
@@ -454,17 +422,13 @@ static void forward(void) {
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_ROWS(k_cross_entropy, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
-  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
   LIFETIME_END({t.cross_entropy_each, 64});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "mlp.dnn:13");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
 }
@@ -474,9 +438,9 @@ static void backward(void) {
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
-  LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
-  LIFETIME_END({t.cross_entropy_total, 64}, {t.cross_entropy_sum_grad, 4}, {t.cross_entropy_z, 640},
-      {t.cross_entropy_total_grad, 64});
+  LIFETIME_END({t.cross_entropy_total, 64}, {t.cross_entropy_sum_grad, 4});
+  LAUNCH_MAP(k_cross_entropy_grad3, batch.len, 10, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 10);
+  LIFETIME_END({t.cross_entropy_z, 640}, {t.cross_entropy_total_grad, 64});
   LAUNCH_LANES(k_cross_entropy_dense_grad, 10, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 10, batch.len);
   LIFETIME_END({t.cross_entropy_picked_grad, 64}, {t.cross_entropy_z_grad_2, 640});
 
@@ -511,8 +475,7 @@ static void backward(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 784, 512, batch.len, &one,
       t.view, 784, t.dense1_y_2_grad, 512, &zero, t.dense1_w_grad, 784));
   LIFETIME_END({t.view, 50176}, {t.dense1_y_2_grad, 32768});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("all_reduce", "mlp.dnn:9");
   // all_reduce gradients of dense3, dense2, dense1
@@ -524,21 +487,19 @@ static void backward(void) {
 static void report(void) {
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_LANES(k_accuracy, batch.len, t.accuracy_best, t.dense3_y_2, batch.len);
+  LIFETIME_END({t.dense3_y_2, 640});
   LAUNCH_ROWS(k_accuracy2, 1, t.accuracy_sum, t.label, t.accuracy_best, batch.len);
-  LIFETIME_END({t.dense3_y_2, 640}, {t.label, 64}, {t.accuracy_best, 64});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LIFETIME_END({t.label, 64}, {t.accuracy_best, 64});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "mlp.dnn:14");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
+  LIFETIME_END({t.cross_entropy_sum_whole, 8});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.accuracy_sum_whole, 4}, {t.cross_entropy_sum_whole, 8});
+  LIFETIME_END({t.accuracy_sum_whole, 4});
 
   AT("dense1 gradient_norm", "mlp.dnn:20");
   LAUNCH_ROWS(k_gradient_norm, 512, t.dense1_w_grad_square_rows, t.dense1_w_grad_whole, 512, 784);
@@ -586,14 +547,14 @@ static void evaluate(void) {
   // dense1.y[n, co] = sum(ci) (view[n, ci] * dense1.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 784, &one,
       t.dense1_w, 784, t.eval_view, 784, &zero, t.eval_dense1_y, 512));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu, t.dense1_b, batch.len, 512);
+  LAUNCH_MAP(k_dense_relu, batch.len, 512, t.eval_relu, t.dense1_b, batch.len, 512);
   LIFETIME_END({t.eval_view, 50176});
 
   AT("dense2 dense", "mlp.dnn:9");
   // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 512, batch.len, 512, &one,
       t.dense2_w, 512, t.eval_relu, 512, &zero, t.eval_dense2_y, 512));
-  LAUNCH_ROWS(k_dense_relu, batch.len, t.eval_relu_2, t.dense2_b, batch.len, 512);
+  LAUNCH_MAP(k_dense_relu, batch.len, 512, t.eval_relu_2, t.dense2_b, batch.len, 512);
   LIFETIME_END({t.eval_relu, 32768});
 
   AT("dense3 dense", "mlp.dnn:11");
@@ -606,37 +567,29 @@ static void evaluate(void) {
 
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_ROWS(k_cross_entropy, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
-  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
   LIFETIME_END({t.eval_cross_entropy_each, 64});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "mlp.dnn:13");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("cross_entropy", "mlp.dnn:13");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
-
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_LANES(k_accuracy, batch.len, t.eval_accuracy_best, t.eval_dense3_y_2, batch.len);
   LIFETIME_END({t.eval_dense3_y_2, 640});
   LAUNCH_ROWS(k_accuracy2, 1, t.eval_accuracy_sum, t.eval_label, t.eval_accuracy_best, batch.len);
   LIFETIME_END({t.eval_label, 64}, {t.eval_accuracy_best, 64});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "mlp.dnn:14");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_accuracy_sum, t.eval_accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_accuracy, t.eval_accuracy_sum_whole, t.eval_cross_entropy_sum_2_whole);
-  LIFETIME_END({t.eval_accuracy_sum_whole, 4}, {t.eval_cross_entropy_sum_whole, 8});
+  LIFETIME_END({t.eval_accuracy_sum_whole, 4});
+  LIFETIME_END({t.eval_cross_entropy_sum_whole, 8});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -672,155 +625,29 @@ static const ParccModel model = {
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(8187904);
-  t.dense1_w = (float *)(arena + 0);
-  t.dense1_b = (float *)(arena + 1605632);
-  t.dense2_w = (float *)(arena + 1607680);
-  t.dense2_b = (float *)(arena + 2656256);
-  t.dense3_w = (float *)(arena + 2658304);
-  t.dense3_b = (float *)(arena + 2678784);
-  t.dense1_w_velocity = (float *)(arena + 2679040);
-  t.dense1_b_velocity = (float *)(arena + 4284672);
-  t.dense2_w_velocity = (float *)(arena + 4286720);
-  t.dense2_b_velocity = (float *)(arena + 5335296);
-  t.dense3_w_velocity = (float *)(arena + 5337344);
-  t.dense3_b_velocity = (float *)(arena + 5357824);
-  t.image = (float *)(arena + 8037120);
-  t.label = (int *)(arena + 8187136);
-  t.view = (float *)(arena + 8037120);
-  t.dense1_y = (float *)(arena + 8087296);
-  t.relu = (float *)(arena + 8087296);
-  t.dense2_y = (float *)(arena + 8120064);
-  t.relu_2 = (float *)(arena + 8120064);
-  t.dense3_y = (float *)(arena + 5358080);
-  t.dense3_y_2 = (float *)(arena + 8185600);
-  t.cross_entropy_z = (float *)(arena + 5358848);
-  t.cross_entropy_total = (float *)(arena + 5359616);
-  t.cross_entropy_each = (float *)(arena + 5359872);
-  t.cross_entropy_sum = (float *)(arena + 8187392);
-  t.cross_entropy_sum_2 = (float *)(arena + 8187396);
-  t.cross_entropy = (float *)(arena + 8187648);
-  t.accuracy_best = (int *)(arena + 8037120);
-  t.accuracy_sum = (float *)(arena + 8037376);
-  t.accuracy = (float *)(arena + 8041216);
-  t.dense1_w_grad = (float *)(arena + 6431232);
-  t.dense1_b_grad = (float *)(arena + 6429184);
-  t.dense2_w_grad = (float *)(arena + 5380608);
-  t.dense2_b_grad = (float *)(arena + 5378560);
-  t.dense3_w_grad = (float *)(arena + 5358080);
-  t.dense3_b_grad = (float *)(arena + 8036864);
-  t.dense1_b_grad_square = (float *)(arena + 8041472);
-  t.dense2_w_grad_square = (float *)(arena + 8041728);
-  t.dense2_b_grad_square = (float *)(arena + 8039424);
-  t.dense3_w_grad_square = (float *)(arena + 8039680);
-  t.dense3_b_grad_square = (float *)(arena + 8039168);
-  t.gradient_norm = (float *)(arena + 8039936);
-  t.dense1_w_v = (float *)(arena + 2679040);
-  t.dense1_w_u = (float *)(arena + 0);
-  t.dense1_b_v = (float *)(arena + 4284672);
-  t.dense1_b_u = (float *)(arena + 1605632);
-  t.dense2_w_v = (float *)(arena + 4286720);
-  t.dense2_w_u = (float *)(arena + 1607680);
-  t.dense2_b_v = (float *)(arena + 5335296);
-  t.dense2_b_u = (float *)(arena + 2656256);
-  t.dense3_w_v = (float *)(arena + 5337344);
-  t.dense3_w_u = (float *)(arena + 2658304);
-  t.dense3_b_v = (float *)(arena + 5357824);
-  t.dense3_b_u = (float *)(arena + 2678784);
-  t.cross_entropy_sum_grad = (float *)(arena + 5358336);
-  t.cross_entropy_total_grad = (float *)(arena + 5358080);
-  t.cross_entropy_picked_grad = (float *)(arena + 8153600);
-  t.cross_entropy_z_grad_2 = (float *)(arena + 8152832);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 8186368);
-  t.relu_2_grad = (float *)(arena + 8152832);
-  t.dense2_y_2_grad = (float *)(arena + 8120064);
-  t.relu_grad = (float *)(arena + 8152832);
-  t.dense1_y_2_grad = (float *)(arena + 8087296);
-  t.dense1_w_grad_square_rows = (float *)(arena + 8037120);
-  t.dense2_w_grad_square_rows = (float *)(arena + 8039168);
-  t.dense3_w_grad_square_rows = (float *)(arena + 8039168);
-  t.cross_entropy_sum_whole = (float *)(arena + 8187392);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 8187396);
-  t.dense3_b_grad_whole = (float *)(arena + 8036864);
-  t.dense3_w_grad_whole = (float *)(arena + 5358080);
-  t.dense2_b_grad_whole = (float *)(arena + 5378560);
-  t.dense2_w_grad_whole = (float *)(arena + 5380608);
-  t.dense1_b_grad_whole = (float *)(arena + 6429184);
-  t.dense1_w_grad_whole = (float *)(arena + 6431232);
-  t.accuracy_sum_whole = (float *)(arena + 8037376);
-  t.eval_image = (float *)(arena + 5358080);
-  t.eval_label = (int *)(arena + 5441024);
-  t.eval_view = (float *)(arena + 5358080);
-  t.eval_dense1_y = (float *)(arena + 5408256);
-  t.eval_relu = (float *)(arena + 5408256);
-  t.eval_dense2_y = (float *)(arena + 5358080);
-  t.eval_relu_2 = (float *)(arena + 5358080);
-  t.eval_dense3_y = (float *)(arena + 5390848);
-  t.eval_dense3_y_2 = (float *)(arena + 5358080);
-  t.eval_cross_entropy_each = (float *)(arena + 5358848);
-  t.eval_cross_entropy_sum = (float *)(arena + 5359104);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 5359108);
-  t.eval_cross_entropy = (float *)(arena + 5359360);
-  t.eval_accuracy_best = (int *)(arena + 5358848);
-  t.eval_accuracy_sum = (float *)(arena + 5358080);
-  t.eval_accuracy = (float *)(arena + 5358336);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 5359104);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 5359108);
-  t.eval_accuracy_sum_whole = (float *)(arena + 5358080);
+  static const long place[] = {0, 401408, 401920, 664064, 664576, 669696, 669760, 1071168, 1071680, 1333824, 1334336, 1339456, 2009280, 2046784, 2009280,
+      2021824, 2021824, 2030016, 2030016, 1339520, 2046400, 1339712, 1339904, 1339968, 2046848, 2046849, 2046912, 2009280, 2009344, 2010304, 1607808, 1607296,
+      1345152, 1344640, 1339520, 2009216, 2010368, 2010432, 2009856, 2009920, 2009792, 2009984, 669760, 0, 1071168, 401408, 1071680, 401920, 1333824, 664064,
+      1334336, 664576, 1339456, 669696, 1339584, 1339520, 2038400, 2038208, 2046592, 2038208, 2030016, 2038208, 2021824, 2009280, 2009792, 2009792, 2046848,
+      2046849, 2009216, 1339520, 1344640, 1345152, 1607296, 1607808, 2009344, 1339520, 1360256, 1339520, 1352064, 1352064, 1339520, 1339520, 1347712, 1339520,
+      1339712, 1339776, 1339777, 1339840, 1339712, 1339520, 1339584, 1339776, 1339777, 1339520};
+  parcc_place_record(arena, 4, place, 94, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
-static ParccTensor stored[12];
-
 static void list_stored(void) {
-  {
-    const ParccTensor tensor = {"dense1.w", PARCC_FLOAT, 2, {512, 784}, {{0, 512}, {0, 784}}, t.dense1_w, PARCC_PARAM};
-    stored[0] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense1_b, PARCC_PARAM};
-    stored[1] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w", PARCC_FLOAT, 2, {512, 512}, {{0, 512}, {0, 512}}, t.dense2_w, PARCC_PARAM};
-    stored[2] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense2_b, PARCC_PARAM};
-    stored[3] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.w", PARCC_FLOAT, 2, {10, 512}, {{0, 10}, {0, 512}}, t.dense3_w, PARCC_PARAM};
-    stored[4] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.b", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b, PARCC_PARAM};
-    stored[5] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.w.velocity", PARCC_FLOAT, 2, {512, 784}, {{0, 512}, {0, 784}}, t.dense1_w_velocity, PARCC_OPTIMIZER};
-    stored[6] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b.velocity", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense1_b_velocity, PARCC_OPTIMIZER};
-    stored[7] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w.velocity", PARCC_FLOAT, 2, {512, 512}, {{0, 512}, {0, 512}}, t.dense2_w_velocity, PARCC_OPTIMIZER};
-    stored[8] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b.velocity", PARCC_FLOAT, 1, {512}, {{0, 512}}, t.dense2_b_velocity, PARCC_OPTIMIZER};
-    stored[9] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.w.velocity", PARCC_FLOAT, 2, {10, 512}, {{0, 10}, {0, 512}}, t.dense3_w_velocity, PARCC_OPTIMIZER};
-    stored[10] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.b.velocity", PARCC_FLOAT, 1, {10}, {{0, 10}}, t.dense3_b_velocity, PARCC_OPTIMIZER};
-    stored[11] = tensor;
-  }
-  parcc_stored(stored, 12);
+  STORE("dense1.w", PARCC_PARAM, PARCC_FLOAT, t.dense1_w, WHOLE(512), WHOLE(784));
+  STORE("dense1.b", PARCC_PARAM, PARCC_FLOAT, t.dense1_b, WHOLE(512));
+  STORE("dense2.w", PARCC_PARAM, PARCC_FLOAT, t.dense2_w, WHOLE(512), WHOLE(512));
+  STORE("dense2.b", PARCC_PARAM, PARCC_FLOAT, t.dense2_b, WHOLE(512));
+  STORE("dense3.w", PARCC_PARAM, PARCC_FLOAT, t.dense3_w, WHOLE(10), WHOLE(512));
+  STORE("dense3.b", PARCC_PARAM, PARCC_FLOAT, t.dense3_b, WHOLE(10));
+  STORE("dense1.w.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense1_w_velocity, WHOLE(512), WHOLE(784));
+  STORE("dense1.b.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense1_b_velocity, WHOLE(512));
+  STORE("dense2.w.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense2_w_velocity, WHOLE(512), WHOLE(512));
+  STORE("dense2.b.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense2_b_velocity, WHOLE(512));
+  STORE("dense3.w.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense3_w_velocity, WHOLE(10), WHOLE(512));
+  STORE("dense3.b.velocity", PARCC_OPTIMIZER, PARCC_FLOAT, t.dense3_b_velocity, WHOLE(10));
 }
 
 int main(int argc, char **argv) {

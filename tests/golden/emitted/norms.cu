@@ -154,26 +154,17 @@ static struct {
 
 // dense1: init (norms.dnn:5)
 __global__ void k_init(double *__restrict__ w, long count, double factor, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const double w_ = factor * ((2.0 * parcc_uniform(seed, stream, step, (unsigned long long)(i))) - 1.0);
-    w[i] = w_;
-  }
+  FLAT(i, count) w[i] = factor * ((2.0 * parcc_uniform(seed, stream, step, (unsigned long long)(i))) - 1.0);
 }
 
 // batchnorm1: init (norms.dnn:5)
 __global__ void k_init2(double *__restrict__ gamma_, long count) {
-  FLAT(i, count) {
-    const double gamma_2 = 1.0;
-    gamma_[i] = gamma_2;
-  }
+  FLAT(i, count) gamma_[i] = 1.0;
 }
 
 // batchnorm1: init (norms.dnn:5)
 __global__ void k_init3(double *__restrict__ beta, long count) {
-  FLAT(i, count) {
-    const double beta_ = 0.0;
-    beta[i] = beta_;
-  }
+  FLAT(i, count) beta[i] = 0.0;
 }
 
 // dense1: dense_batchnorm (norms.dnn:5)
@@ -235,12 +226,9 @@ __global__ void k_batchnorm2(double *__restrict__ var, double *__restrict__ next
 
 // batchnorm1: batchnorm_relu (norms.dnn:5)
 __global__ void k_batchnorm_relu(double *__restrict__ relu, const double *__restrict__ y2, const double *__restrict__ mean, const double *__restrict__ scale, const double *__restrict__ beta, long N, long C) {
-  GRID(n, N) {
-    BLOCK(c, C) {
-      const double y_ = ((y2[n * C + c] - mean[c]) * scale[c]) + beta[c];
-      const double relu_ = parcc_max(y_, 0.0);
-      relu[n * C + c] = relu_;
-    }
+  GRID(n, N) BLOCK(c, C) {
+    const double y_ = ((y2[n * C + c] - mean[c]) * scale[c]) + beta[c];
+    relu[n * C + c] = parcc_max(y_, 0.0);
   }
 }
 
@@ -314,9 +302,7 @@ __global__ void k_mean(double *__restrict__ sum, const double *__restrict__ squa
   GRID(row, 1) {
     (void)row;
     double sum_ = 0.0;
-    BLOCK(nc, NC) {
-      sum_ += square[nc];
-    }
+    BLOCK(nc, NC) sum_ += square[nc];
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -324,10 +310,7 @@ __global__ void k_mean(double *__restrict__ sum, const double *__restrict__ squa
 
 // mean (norms.dnn:8)
 __global__ void k_mean2(double *__restrict__ mean, const double *__restrict__ whole, double factor) {
-  FLAT(i, 1) {
-    const double mean_ = whole[0] / factor;
-    mean[0] = mean_;
-  }
+  FLAT(i, 1) mean[0] = whole[0] / factor;
 }
 
 // mse_softmax_layernorm_grad (norms.dnn:8)
@@ -484,8 +467,7 @@ __global__ void k_batchnorm_grad2(double *__restrict__ grad, double *__restrict_
 __global__ void k_batchnorm_grad3(double *__restrict__ grad2, const double *__restrict__ whole, const double *__restrict__ whole2, long count) {
   FLAT(i, count) {
     const double grad_ = whole[i] + whole2[i];
-    const double grad_2 = grad_ / 5.0;
-    grad2[i] = grad_2;
+    grad2[i] = grad_ / 5.0;
   }
 }
 
@@ -513,9 +495,7 @@ __global__ void k_gradient_norm(double *__restrict__ square, const double *__res
   GRID(row, 1) {
     (void)row;
     double square_ = 0.0;
-    BLOCK(co, CO) {
-      square_ += whole[co] * whole[co];
-    }
+    BLOCK(co, CO) square_ += whole[co] * whole[co];
     square_ = BLOCK_SUM(square_);
     ONCE square[0] = square_;
   }
@@ -526,9 +506,7 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
   GRID(row, 1) {
     (void)row;
     double square_ = 0.0;
-    BLOCK(coci, len_coci) {
-      square_ += whole[coci] * whole[coci];
-    }
+    BLOCK(coci, len_coci) square_ += whole[coci] * whole[coci];
     square_ = BLOCK_SUM(square_);
     const double gradient_norm_ = sqrt((((((((square_ + square2[0]) + square3[0]) + square4[0]) + square5[0]) + square6[0]) + square7[0]) + square8[0]));
     const double gradient_scale_ = 1.0 / parcc_max(gradient_norm_, 1.0);
@@ -555,10 +533,8 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
 
 // dense1: adamw (norms.dnn:10)
 __global__ void k_adamw(double *__restrict__ u, const double *__restrict__ m, const double *__restrict__ v, long count, double lr, double step) {
-  FLAT(i, count) {
-    const double u_ = (u[i] * (1.0 - (0.01 * lr))) - ((lr * (m[i] / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v[i] / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-    u[i] = u_;
-  }
+  FLAT(i, count)
+    u[i] = (u[i] * (1.0 - (0.01 * lr))) - ((lr * (m[i] / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v[i] / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
 }
 
 // batchnorm1: clip_adamw (norms.dnn:10)
@@ -576,21 +552,15 @@ __global__ void k_clip_adamw(double *__restrict__ m, double *__restrict__ v, dou
 
 // batchnorm1: batchnorm (norms.dnn:5)
 __global__ void k_batchnorm3(double *__restrict__ scale, const double *__restrict__ gamma_, const double *__restrict__ running_var, long count) {
-  FLAT(i, count) {
-    const double scale_ = gamma_[i] / sqrt((running_var[i] + 1e-05));
-    scale[i] = scale_;
-  }
+  FLAT(i, count) scale[i] = gamma_[i] / sqrt((running_var[i] + 1e-05));
 }
 
 // dense1: dense_batchnorm_relu (norms.dnn:5)
 __global__ void k_dense_batchnorm_relu(double *__restrict__ relu, const double *__restrict__ y2, const double *__restrict__ b, const double *__restrict__ running_mean, const double *__restrict__ scale, const double *__restrict__ beta, long N, long CO) {
-  GRID(n, N) {
-    BLOCK(co, CO) {
-      const double y_ = y2[n * CO + co] + b[co];
-      const double y_2 = ((y_ - running_mean[co]) * scale[co]) + beta[co];
-      const double relu_ = parcc_max(y_2, 0.0);
-      relu[n * CO + co] = relu_;
-    }
+  GRID(n, N) BLOCK(co, CO) {
+    const double y_ = y2[n * CO + co] + b[co];
+    const double y_2 = ((y_ - running_mean[co]) * scale[co]) + beta[co];
+    relu[n * CO + co] = parcc_max(y_2, 0.0);
   }
 }
 
@@ -648,8 +618,7 @@ __global__ void k_dense_layernorm_softmax2(double *__restrict__ square, const do
         const double y_8 = (((y_7 - mean_[l]) / sqrt((var_[l] + 1e-05))) * gamma_[co]) + beta[co];
         const double e_2 = exp((y_8 - top_[l]));
         const double softmax_ = e_2 / total_[l];
-        const double square_ = (softmax_ - target[n * 12 + co]) * (softmax_ - target[n * 12 + co]);
-        square[n * 12 + co] = square_;
+        square[n * 12 + co] = (softmax_ - target[n * 12 + co]) * (softmax_ - target[n * 12 + co]);
       }
   }
 }
@@ -673,10 +642,7 @@ __global__ void k_mean3(double *__restrict__ sum, double *__restrict__ sum2, con
 
 // mean (norms.dnn:8)
 __global__ void k_mean4(double *__restrict__ mean, const double *__restrict__ whole, const double *__restrict__ whole2) {
-  FLAT(i, 1) {
-    const double mean_ = whole[0] / whole2[0];
-    mean[0] = mean_;
-  }
+  FLAT(i, 1) mean[0] = whole[0] / whole2[0];
 }
 
 // ---- one step --------------------------------------------------------------------------------------------------------
@@ -734,31 +700,24 @@ static void forward(void) {
       t.dense1_w, 12, t.x, 12, &zero, t.dense1_y, 12));
   LAUNCH_LANES(k_dense_batchnorm, 12, t.dense1_y_2, t.batchnorm1_mean_sum, t.dense1_y, t.dense1_b, 12, n.len);
   LIFETIME_END({t.dense1_y, 192});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.mean.sum: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_sum, t.batchnorm1_mean_sum, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_LANES(k_batchnorm, 12, t.batchnorm1_mean, t.batchnorm1_running_mean_next, t.batchnorm1_square, t.batchnorm1_mean_sum_whole, t.dense1_y_2, 12, n.len);
   LIFETIME_END({t.batchnorm1_mean_sum_whole, 96});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.square: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_square, t.batchnorm1_square, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm2, 12, t.batchnorm1_var, t.batchnorm1_running_var_next, t.batchnorm1_scale, t.batchnorm1_square_whole, t.batchnorm1_gamma, 12);
-  LAUNCH_ROWS(k_batchnorm_relu, n.len, t.relu, t.dense1_y_2, t.batchnorm1_mean, t.batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
   LIFETIME_END({t.batchnorm1_square_whole, 96});
+  LAUNCH_MAP(k_batchnorm_relu, n.len, 12, t.relu, t.dense1_y_2, t.batchnorm1_mean, t.batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
 
   AT("dense2 dense", "norms.dnn:6");
   // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
@@ -770,15 +729,11 @@ static void forward(void) {
   AT("mean", "norms.dnn:8");
   LAUNCH_ROWS(k_mean, 1, t.mean_sum, t.mse_square, 12 * n.len);
   LIFETIME_END({t.mse_square, 192});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "norms.dnn:8");
   // all_reduce mean.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.mean_sum, t.mean_sum, 1, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("mean", "norms.dnn:8");
   LAUNCH_FLAT(k_mean2, 1, t.mean, t.mean_sum_whole, 6e+01);
   LIFETIME_END({t.mean_sum_whole, 8});
@@ -807,42 +762,34 @@ static void backward(void) {
   AT("relu", "norms.dnn:5");
   LAUNCH_LANES(k_relu_batchnorm_grad, 12, t.dense1_y_2_grad, t.batchnorm1_mean_grad, t.batchnorm1_scale_grad, t.batchnorm1_beta_grad, t.relu, t.relu_grad, t.batchnorm1_scale, t.dense1_y_2, t.batchnorm1_mean, 12, n.len);
   LIFETIME_END({t.relu, 192}, {t.relu_grad, 192});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "norms.dnn:5");
+  AT("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.mean.grad, batchnorm1.scale.grad
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad, t.batchnorm1_mean_grad, 24, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm_grad, 12, t.batchnorm1_gamma_grad, t.batchnorm1_square_grad, t.batchnorm1_scale_grad_whole, t.batchnorm1_var, t.batchnorm1_scale, 12);
   LIFETIME_END({t.batchnorm1_var, 96}, {t.batchnorm1_scale, 96});
   LAUNCH_LANES(k_batchnorm_grad2, 12, t.dense1_y_2_grad_2, t.batchnorm1_mean_grad_2, t.batchnorm1_square_grad, t.dense1_y_2, t.batchnorm1_mean, 12, n.len);
   LIFETIME_END({t.dense1_y_2, 192}, {t.batchnorm1_mean, 96}, {t.batchnorm1_square_grad, 96});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.mean.grad.2: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad_2, t.batchnorm1_mean_grad_2, 12, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("batchnorm1 batchnorm", "norms.dnn:5");
   LAUNCH_FLAT(k_batchnorm_grad3, 12, t.batchnorm1_mean_sum_grad, t.batchnorm1_mean_grad_whole, t.batchnorm1_mean_grad_2_whole, 12);
   LIFETIME_END({t.batchnorm1_mean_grad_2_whole, 96}, {t.batchnorm1_mean_grad_whole, 192});
 
   AT("dense1 dense", "norms.dnn:5");
   LAUNCH_LANES(k_dense_grad, 12, t.dense1_y_2_grad_4, t.dense1_b_grad, t.dense1_y_2_grad, t.dense1_y_2_grad_2, t.batchnorm1_mean_sum_grad, 12, n.len);
+  LIFETIME_END({t.dense1_y_2_grad, 192}, {t.dense1_y_2_grad_2, 192}, {t.batchnorm1_mean_sum_grad, 96});
   // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad.4[n, co] * x[n, ci])
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 12, 12, n.len, &one,
       t.x, 12, t.dense1_y_2_grad_4, 12, &zero, t.dense1_w_grad, 12));
-  LIFETIME_END({t.dense1_y_2_grad, 192}, {t.dense1_y_2_grad_2, 192}, {t.batchnorm1_mean_sum_grad, 96}, {t.x, 192},
-      {t.dense1_y_2_grad_4, 192});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  LIFETIME_END({t.x, 192}, {t.dense1_y_2_grad_4, 192});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("all_reduce", "norms.dnn:5");
   // all_reduce gradients of layernorm1, dense2, batchnorm1, dense1
@@ -878,14 +825,13 @@ static void update(void) {
   LIFETIME_END({t.dense1_b_grad_square, 8}, {t.batchnorm1_gamma_grad_square, 8}, {t.batchnorm1_beta_grad_square, 8},
       {t.dense2_w_grad_square, 8}, {t.dense2_b_grad_square, 8}, {t.layernorm1_gamma_grad_square, 8},
       {t.layernorm1_beta_grad_square, 8});
-
   AT("dense1 adamw", "norms.dnn:10");
   LAUNCH_FLAT(k_adamw, 12, t.dense1_b_u, t.dense1_b_m, t.dense1_b_v, 12, (double)parcc.lr, (double)parcc.step);
 
   AT("batchnorm1 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_gamma_m, t.batchnorm1_gamma_v, t.batchnorm1_gamma_u, t.batchnorm1_gamma_grad, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
-  LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_beta_m, t.batchnorm1_beta_v, t.batchnorm1_beta_u, t.batchnorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
   LIFETIME_END({t.batchnorm1_gamma_grad, 96});
+  LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_beta_m, t.batchnorm1_beta_v, t.batchnorm1_beta_u, t.batchnorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
 
   AT("dense2 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 144, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_whole, t.gradient_scale, 144, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
@@ -894,7 +840,8 @@ static void update(void) {
   AT("layernorm1 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_gamma_m, t.layernorm1_gamma_v, t.layernorm1_gamma_u, t.layernorm1_gamma_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
   LAUNCH_FLAT(k_clip_adamw, 12, t.layernorm1_beta_m, t.layernorm1_beta_v, t.layernorm1_beta_u, t.layernorm1_beta_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
-  LIFETIME_END({t.gradient_scale, 8}, {t.dense2_w_grad_whole, 2784});
+  LIFETIME_END({t.gradient_scale, 8});
+  LIFETIME_END({t.dense2_w_grad_whole, 2784});
 }
 
 // Losses and metrics of a batch of the test split.
@@ -909,7 +856,7 @@ static void evaluate(void) {
   LAUNCH_FLAT(k_batchnorm3, 12, t.eval_batchnorm1_scale, t.batchnorm1_gamma, t.batchnorm1_running_var, 12);
 
   AT("dense1 dense", "norms.dnn:5");
-  LAUNCH_ROWS(k_dense_batchnorm_relu, n.len, t.eval_relu, t.eval_dense1_y, t.dense1_b, t.batchnorm1_running_mean, t.eval_batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
+  LAUNCH_MAP(k_dense_batchnorm_relu, n.len, 12, t.eval_relu, t.eval_dense1_y, t.dense1_b, t.batchnorm1_running_mean, t.eval_batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
   LIFETIME_END({t.eval_dense1_y, 192}, {t.eval_batchnorm1_scale, 96});
 
   AT("dense2 dense", "norms.dnn:6");
@@ -923,15 +870,11 @@ static void evaluate(void) {
   AT("mean", "norms.dnn:8");
   LAUNCH_ROWS(k_mean3, 1, t.eval_mean_sum, t.eval_mean_sum_2, t.eval_mse_square, 12 * n.len);
   LIFETIME_END({t.eval_mse_square, 192});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "norms.dnn:8");
   // all_reduce mean.sum, mean.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 2, ncclDouble, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("mean", "norms.dnn:8");
   LAUNCH_FLAT(k_mean4, 1, t.eval_mean, t.eval_mean_sum_whole, t.eval_mean_sum_2_whole);
   LIFETIME_END({t.eval_mean_sum_whole, 16});
@@ -970,245 +913,42 @@ static const ParccModel model = {
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(19456);
-  t.dense1_w = (double *)(arena + 0);
-  t.dense1_b = (double *)(arena + 1280);
-  t.batchnorm1_gamma = (double *)(arena + 1536);
-  t.batchnorm1_beta = (double *)(arena + 1792);
-  t.batchnorm1_running_mean = (double *)(arena + 2048);
-  t.batchnorm1_running_var = (double *)(arena + 2304);
-  t.dense2_w = (double *)(arena + 2560);
-  t.dense2_b = (double *)(arena + 3840);
-  t.layernorm1_gamma = (double *)(arena + 4096);
-  t.layernorm1_beta = (double *)(arena + 4352);
-  t.dense1_w_moment1 = (double *)(arena + 4608);
-  t.dense1_w_moment2 = (double *)(arena + 5888);
-  t.dense1_b_moment1 = (double *)(arena + 7168);
-  t.dense1_b_moment2 = (double *)(arena + 7424);
-  t.batchnorm1_gamma_moment1 = (double *)(arena + 7680);
-  t.batchnorm1_gamma_moment2 = (double *)(arena + 7936);
-  t.batchnorm1_beta_moment1 = (double *)(arena + 8192);
-  t.batchnorm1_beta_moment2 = (double *)(arena + 8448);
-  t.dense2_w_moment1 = (double *)(arena + 8704);
-  t.dense2_w_moment2 = (double *)(arena + 9984);
-  t.dense2_b_moment1 = (double *)(arena + 11264);
-  t.dense2_b_moment2 = (double *)(arena + 11520);
-  t.layernorm1_gamma_moment1 = (double *)(arena + 11776);
-  t.layernorm1_gamma_moment2 = (double *)(arena + 12032);
-  t.layernorm1_beta_moment1 = (double *)(arena + 12288);
-  t.layernorm1_beta_moment2 = (double *)(arena + 12544);
-  t.x = (double *)(arena + 15616);
-  t.target = (double *)(arena + 12800);
-  t.dense1_y = (double *)(arena + 13056);
-  t.dense1_y_2 = (double *)(arena + 15872);
-  t.batchnorm1_mean_sum = (double *)(arena + 13312);
-  t.batchnorm1_mean = (double *)(arena + 17408);
-  t.batchnorm1_square = (double *)(arena + 13056);
-  t.batchnorm1_var = (double *)(arena + 17664);
-  t.batchnorm1_running_mean_next = (double *)(arena + 2048);
-  t.batchnorm1_running_var_next = (double *)(arena + 2304);
-  t.batchnorm1_scale = (double *)(arena + 17920);
-  t.relu = (double *)(arena + 16128);
-  t.dense2_y = (double *)(arena + 13056);
-  t.dense2_y_2 = (double *)(arena + 16384);
-  t.layernorm1_mean = (double *)(arena + 18176);
-  t.layernorm1_var = (double *)(arena + 18432);
-  t.softmax_e = (double *)(arena + 13312);
-  t.softmax_total = (double *)(arena + 14080);
-  t.softmax = (double *)(arena + 13568);
-  t.mse_square = (double *)(arena + 13824);
-  t.mean_sum = (double *)(arena + 13056);
-  t.mean = (double *)(arena + 19200);
-  t.dense1_w_grad = (double *)(arena + 13952);
-  t.dense1_b_grad = (double *)(arena + 15488);
-  t.batchnorm1_gamma_grad = (double *)(arena + 16384);
-  t.batchnorm1_beta_grad = (double *)(arena + 15392);
-  t.dense2_w_grad = (double *)(arena + 12800);
-  t.dense2_b_grad = (double *)(arena + 15296);
-  t.layernorm1_gamma_grad = (double *)(arena + 15104);
-  t.layernorm1_beta_grad = (double *)(arena + 15200);
-  t.dense1_b_grad_square = (double *)(arena + 15616);
-  t.batchnorm1_gamma_grad_square = (double *)(arena + 15872);
-  t.batchnorm1_beta_grad_square = (double *)(arena + 16128);
-  t.dense2_w_grad_square = (double *)(arena + 16640);
-  t.dense2_b_grad_square = (double *)(arena + 16896);
-  t.layernorm1_gamma_grad_square = (double *)(arena + 17152);
-  t.layernorm1_beta_grad_square = (double *)(arena + 17408);
-  t.gradient_norm = (double *)(arena + 17664);
-  t.gradient_scale = (double *)(arena + 17920);
-  t.dense1_w_m = (double *)(arena + 4608);
-  t.dense1_w_v = (double *)(arena + 5888);
-  t.dense1_w_u = (double *)(arena + 0);
-  t.dense1_b_m = (double *)(arena + 7168);
-  t.dense1_b_v = (double *)(arena + 7424);
-  t.dense1_b_u = (double *)(arena + 1280);
-  t.batchnorm1_gamma_m = (double *)(arena + 7680);
-  t.batchnorm1_gamma_v = (double *)(arena + 7936);
-  t.batchnorm1_gamma_u = (double *)(arena + 1536);
-  t.batchnorm1_beta_m = (double *)(arena + 8192);
-  t.batchnorm1_beta_v = (double *)(arena + 8448);
-  t.batchnorm1_beta_u = (double *)(arena + 1792);
-  t.dense2_w_m = (double *)(arena + 8704);
-  t.dense2_w_v = (double *)(arena + 9984);
-  t.dense2_w_u = (double *)(arena + 2560);
-  t.dense2_b_m = (double *)(arena + 11264);
-  t.dense2_b_v = (double *)(arena + 11520);
-  t.dense2_b_u = (double *)(arena + 3840);
-  t.layernorm1_gamma_m = (double *)(arena + 11776);
-  t.layernorm1_gamma_v = (double *)(arena + 12032);
-  t.layernorm1_gamma_u = (double *)(arena + 4096);
-  t.layernorm1_beta_m = (double *)(arena + 12288);
-  t.layernorm1_beta_v = (double *)(arena + 12544);
-  t.layernorm1_beta_u = (double *)(arena + 4352);
-  t.layernorm1_y_grad = (double *)(arena + 16640);
-  t.dense2_y_2_grad = (double *)(arena + 16896);
-  t.layernorm1_var_sum_grad = (double *)(arena + 18688);
-  t.layernorm1_mean_sum_grad = (double *)(arena + 18944);
-  t.dense2_y_2_grad_4 = (double *)(arena + 17152);
-  t.relu_grad = (double *)(arena + 16384);
-  t.dense1_y_2_grad = (double *)(arena + 16640);
-  t.batchnorm1_mean_grad = (double *)(arena + 16896);
-  t.batchnorm1_scale_grad = (double *)(arena + 16992);
-  t.batchnorm1_square_grad = (double *)(arena + 17152);
-  t.dense1_y_2_grad_2 = (double *)(arena + 16128);
-  t.batchnorm1_mean_grad_2 = (double *)(arena + 17664);
-  t.batchnorm1_mean_sum_grad = (double *)(arena + 17152);
-  t.dense1_y_2_grad_4 = (double *)(arena + 15872);
-  t.batchnorm1_mean_sum_whole = (double *)(arena + 13312);
-  t.batchnorm1_square_whole = (double *)(arena + 13056);
-  t.mean_sum_whole = (double *)(arena + 13056);
-  t.layernorm1_gamma_grad_whole = (double *)(arena + 15104);
-  t.layernorm1_beta_grad_whole = (double *)(arena + 15200);
-  t.dense2_b_grad_whole = (double *)(arena + 15296);
-  t.dense2_w_grad_whole = (double *)(arena + 12800);
-  t.batchnorm1_mean_grad_whole = (double *)(arena + 16896);
-  t.batchnorm1_scale_grad_whole = (double *)(arena + 16992);
-  t.batchnorm1_beta_grad_whole = (double *)(arena + 15392);
-  t.batchnorm1_mean_grad_2_whole = (double *)(arena + 17664);
-  t.dense1_b_grad_whole = (double *)(arena + 15488);
-  t.dense1_w_grad_whole = (double *)(arena + 13952);
-  t.eval_x = (double *)(arena + 12800);
-  t.eval_target = (double *)(arena + 13056);
-  t.eval_dense1_y = (double *)(arena + 13312);
-  t.eval_batchnorm1_scale = (double *)(arena + 13568);
-  t.eval_relu = (double *)(arena + 12800);
-  t.eval_dense2_y = (double *)(arena + 13312);
-  t.eval_mse_square = (double *)(arena + 12800);
-  t.eval_mean_sum = (double *)(arena + 13056);
-  t.eval_mean_sum_2 = (double *)(arena + 13064);
-  t.eval_mean = (double *)(arena + 12800);
-  t.eval_mean_sum_whole = (double *)(arena + 13056);
-  t.eval_mean_sum_2_whole = (double *)(arena + 13064);
+  static const long place[] = {0, 160, 192, 224, 256, 288, 320, 480, 512, 544, 576, 736, 896, 928, 960, 992, 1024, 1056, 1088, 1248, 1408, 1440, 1472, 1504,
+      1536, 1568, 1952, 1600, 1632, 1984, 1664, 2176, 1632, 2208, 256, 288, 2240, 2016, 1632, 2048, 2272, 2304, 1664, 1760, 1696, 1728, 1632, 2400, 1744, 1936,
+      2048, 1924, 1600, 1912, 1888, 1900, 1952, 1984, 2016, 2080, 2112, 2144, 2176, 2208, 2240, 576, 736, 0, 896, 928, 160, 960, 992, 192, 1024, 1056, 224,
+      1088, 1248, 320, 1408, 1440, 480, 1472, 1504, 512, 1536, 1568, 544, 2080, 2112, 2336, 2368, 2144, 2048, 2080, 2112, 2124, 2144, 2016, 2208, 2144, 1984,
+      1664, 1632, 1632, 1888, 1900, 1912, 1600, 2112, 2124, 1924, 2208, 1936, 1744, 1600, 1632, 1664, 1696, 1600, 1664, 1600, 1632, 1633, 1600, 1632, 1633};
+  parcc_place_record(arena, 8, place, 128, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
-static ParccTensor stored[26];
-
 static void list_stored(void) {
-  {
-    const ParccTensor tensor = {"dense1.w", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense1_w, PARCC_PARAM};
-    stored[0] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense1_b, PARCC_PARAM};
-    stored[1] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"batchnorm1.gamma", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_gamma, PARCC_PARAM};
-    stored[2] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"batchnorm1.beta", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_beta, PARCC_PARAM};
-    stored[3] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"batchnorm1.running_mean", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_running_mean, PARCC_STATE};
-    stored[4] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"batchnorm1.running_var", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_running_var, PARCC_STATE};
-    stored[5] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense2_w, PARCC_PARAM};
-    stored[6] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense2_b, PARCC_PARAM};
-    stored[7] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"layernorm1.gamma", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_gamma, PARCC_PARAM};
-    stored[8] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"layernorm1.beta", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_beta, PARCC_PARAM};
-    stored[9] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.w.moment1", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense1_w_moment1, PARCC_OPTIMIZER};
-    stored[10] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.w.moment2", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense1_w_moment2, PARCC_OPTIMIZER};
-    stored[11] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense1_b_moment1, PARCC_OPTIMIZER};
-    stored[12] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense1_b_moment2, PARCC_OPTIMIZER};
-    stored[13] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"batchnorm1.gamma.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_gamma_moment1, PARCC_OPTIMIZER};
-    stored[14] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"batchnorm1.gamma.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_gamma_moment2, PARCC_OPTIMIZER};
-    stored[15] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"batchnorm1.beta.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_beta_moment1, PARCC_OPTIMIZER};
-    stored[16] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"batchnorm1.beta.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.batchnorm1_beta_moment2, PARCC_OPTIMIZER};
-    stored[17] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w.moment1", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense2_w_moment1, PARCC_OPTIMIZER};
-    stored[18] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w.moment2", PARCC_DOUBLE, 2, {12, 12}, {{0, 12}, {0, 12}}, t.dense2_w_moment2, PARCC_OPTIMIZER};
-    stored[19] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense2_b_moment1, PARCC_OPTIMIZER};
-    stored[20] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.dense2_b_moment2, PARCC_OPTIMIZER};
-    stored[21] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"layernorm1.gamma.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_gamma_moment1, PARCC_OPTIMIZER};
-    stored[22] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"layernorm1.gamma.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_gamma_moment2, PARCC_OPTIMIZER};
-    stored[23] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"layernorm1.beta.moment1", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_beta_moment1, PARCC_OPTIMIZER};
-    stored[24] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"layernorm1.beta.moment2", PARCC_DOUBLE, 1, {12}, {{0, 12}}, t.layernorm1_beta_moment2, PARCC_OPTIMIZER};
-    stored[25] = tensor;
-  }
-  parcc_stored(stored, 26);
+  STORE("dense1.w", PARCC_PARAM, PARCC_DOUBLE, t.dense1_w, WHOLE(12), WHOLE(12));
+  STORE("dense1.b", PARCC_PARAM, PARCC_DOUBLE, t.dense1_b, WHOLE(12));
+  STORE("batchnorm1.gamma", PARCC_PARAM, PARCC_DOUBLE, t.batchnorm1_gamma, WHOLE(12));
+  STORE("batchnorm1.beta", PARCC_PARAM, PARCC_DOUBLE, t.batchnorm1_beta, WHOLE(12));
+  STORE("batchnorm1.running_mean", PARCC_STATE, PARCC_DOUBLE, t.batchnorm1_running_mean, WHOLE(12));
+  STORE("batchnorm1.running_var", PARCC_STATE, PARCC_DOUBLE, t.batchnorm1_running_var, WHOLE(12));
+  STORE("dense2.w", PARCC_PARAM, PARCC_DOUBLE, t.dense2_w, WHOLE(12), WHOLE(12));
+  STORE("dense2.b", PARCC_PARAM, PARCC_DOUBLE, t.dense2_b, WHOLE(12));
+  STORE("layernorm1.gamma", PARCC_PARAM, PARCC_DOUBLE, t.layernorm1_gamma, WHOLE(12));
+  STORE("layernorm1.beta", PARCC_PARAM, PARCC_DOUBLE, t.layernorm1_beta, WHOLE(12));
+  STORE("dense1.w.moment1", PARCC_OPTIMIZER, PARCC_DOUBLE, t.dense1_w_moment1, WHOLE(12), WHOLE(12));
+  STORE("dense1.w.moment2", PARCC_OPTIMIZER, PARCC_DOUBLE, t.dense1_w_moment2, WHOLE(12), WHOLE(12));
+  STORE("dense1.b.moment1", PARCC_OPTIMIZER, PARCC_DOUBLE, t.dense1_b_moment1, WHOLE(12));
+  STORE("dense1.b.moment2", PARCC_OPTIMIZER, PARCC_DOUBLE, t.dense1_b_moment2, WHOLE(12));
+  STORE("batchnorm1.gamma.moment1", PARCC_OPTIMIZER, PARCC_DOUBLE, t.batchnorm1_gamma_moment1, WHOLE(12));
+  STORE("batchnorm1.gamma.moment2", PARCC_OPTIMIZER, PARCC_DOUBLE, t.batchnorm1_gamma_moment2, WHOLE(12));
+  STORE("batchnorm1.beta.moment1", PARCC_OPTIMIZER, PARCC_DOUBLE, t.batchnorm1_beta_moment1, WHOLE(12));
+  STORE("batchnorm1.beta.moment2", PARCC_OPTIMIZER, PARCC_DOUBLE, t.batchnorm1_beta_moment2, WHOLE(12));
+  STORE("dense2.w.moment1", PARCC_OPTIMIZER, PARCC_DOUBLE, t.dense2_w_moment1, WHOLE(12), WHOLE(12));
+  STORE("dense2.w.moment2", PARCC_OPTIMIZER, PARCC_DOUBLE, t.dense2_w_moment2, WHOLE(12), WHOLE(12));
+  STORE("dense2.b.moment1", PARCC_OPTIMIZER, PARCC_DOUBLE, t.dense2_b_moment1, WHOLE(12));
+  STORE("dense2.b.moment2", PARCC_OPTIMIZER, PARCC_DOUBLE, t.dense2_b_moment2, WHOLE(12));
+  STORE("layernorm1.gamma.moment1", PARCC_OPTIMIZER, PARCC_DOUBLE, t.layernorm1_gamma_moment1, WHOLE(12));
+  STORE("layernorm1.gamma.moment2", PARCC_OPTIMIZER, PARCC_DOUBLE, t.layernorm1_gamma_moment2, WHOLE(12));
+  STORE("layernorm1.beta.moment1", PARCC_OPTIMIZER, PARCC_DOUBLE, t.layernorm1_beta_moment1, WHOLE(12));
+  STORE("layernorm1.beta.moment2", PARCC_OPTIMIZER, PARCC_DOUBLE, t.layernorm1_beta_moment2, WHOLE(12));
 }
 
 int main(int argc, char **argv) {

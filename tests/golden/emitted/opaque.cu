@@ -175,34 +175,22 @@ static struct {
 
 // init (opaque.dnn:11)
 __global__ void k_init(float *__restrict__ weight, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float weight_ = 1.0f + (0.1f * parcc_normalf(seed, stream, step, (unsigned long long)(i)));
-    weight[i] = weight_;
-  }
+  FLAT(i, count) weight[i] = 1.0f + (0.1f * parcc_normalf(seed, stream, step, (unsigned long long)(i)));
 }
 
 // init (opaque.dnn:12)
 __global__ void k_init2(float *__restrict__ table, long count, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float table_ = parcc_normalf(seed, stream, step, (unsigned long long)(i));
-    table[i] = table_;
-  }
+  FLAT(i, count) table[i] = parcc_normalf(seed, stream, step, (unsigned long long)(i));
 }
 
 // init (opaque.dnn:13)
 __global__ void k_init3(float *__restrict__ heat) {
-  FLAT(i, 1) {
-    const float heat_ = 0.3f;
-    heat[0] = heat_;
-  }
+  FLAT(i, 1) heat[0] = 0.3f;
 }
 
 // dense1: init (opaque.dnn:14)
 __global__ void k_init4(float *__restrict__ w, long count, float factor, unsigned long long seed, unsigned long long step, unsigned stream) {
-  FLAT(i, count) {
-    const float w_ = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
-    w[i] = w_;
-  }
+  FLAT(i, count) w[i] = factor * ((2.0f * parcc_uniformf(seed, stream, step, (unsigned long long)(i))) - 1.0f);
 }
 
 // dense1: dense_tanh (opaque.dnn:14)
@@ -228,18 +216,12 @@ __global__ void k_dense_tanh(float *__restrict__ tanh_, const float *__restrict_
 
 // stop (opaque.dnn:17)
 __global__ void k_stop(float *__restrict__ stop, const float *__restrict__ x, long count) {
-  FLAT(i, count) {
-    const float stop_ = x[i];
-    stop[i] = stop_;
-  }
+  FLAT(i, count) stop[i] = x[i];
 }
 
 // stop (opaque.dnn:17)
 __global__ void k_stop2(float *__restrict__ stop, const float *__restrict__ heat) {
-  FLAT(i, 1) {
-    const float stop_ = heat[0];
-    stop[0] = stop_;
-  }
+  FLAT(i, 1) stop[0] = heat[0];
 }
 
 // embedding (opaque.dnn:18)
@@ -359,9 +341,7 @@ __global__ void k_cross_entropy2(float *__restrict__ sum, const float *__restric
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N) {
-      sum_ += each[n];
-    }
+    BLOCK(n, N) sum_ += each[n];
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -372,9 +352,7 @@ __global__ void k_cross_entropy3(float *__restrict__ sum, const int *__restrict_
   GRID(row, 1) {
     (void)row;
     float sum_ = 0.0f;
-    BLOCK(n, N) {
-      sum_ += (label[n] != -1) ? 1.0f : 0.0f;
-    }
+    BLOCK(n, N) sum_ += (label[n] != -1) ? 1.0f : 0.0f;
     sum_ = BLOCK_SUM(sum_);
     ONCE sum[0] = sum_;
   }
@@ -409,8 +387,7 @@ __global__ void k_mean_mul(float *__restrict__ mean, float *__restrict__ mul, co
 __global__ void k_mean_add(float *__restrict__ add, const float *__restrict__ whole, const float *__restrict__ mul, float factor) {
   FLAT(i, 1) {
     const float mean_ = whole[0] / factor;
-    const float add_ = mean_ + mul[0];
-    add[0] = add_;
+    add[0] = mean_ + mul[0];
   }
 }
 
@@ -426,18 +403,12 @@ __global__ void k_cross_entropy_loss(float *__restrict__ cross_entropy, float *_
 
 // neg_grad (opaque.dnn:20)
 __global__ void k_neg_grad(float *__restrict__ grad, const float *__restrict__ exp_, long count, float factor) {
-  FLAT(i, count) {
-    const float grad_ = -(factor * exp_[i]);
-    grad[i] = grad_;
-  }
+  FLAT(i, count) grad[i] = -(factor * exp_[i]);
 }
 
 // cross_entropy_grad (opaque.dnn:19)
 __global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__restrict__ whole) {
-  FLAT(i, 1) {
-    const float grad_ = 1.0f / parcc_maxf(whole[0], 1.0f);
-    grad[0] = grad_;
-  }
+  FLAT(i, 1) grad[0] = 1.0f / parcc_maxf(whole[0], 1.0f);
 }
 
 // cross_entropy_grad (opaque.dnn:19)
@@ -452,12 +423,7 @@ __global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restric
 
 // cross_entropy_grad (opaque.dnn:19)
 __global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ z, long N, long C) {
-  GRID(n, N) {
-    BLOCK(c, C) {
-      const float grad_ = grad2[n] * expf(z[n * C + c]);
-      grad[n * C + c] = grad_;
-    }
-  }
+  GRID(n, N) BLOCK(c, C) grad[n * C + c] = grad2[n] * expf(z[n * C + c]);
 }
 
 // cross_entropy_dense_grad (opaque.dnn:19)
@@ -527,9 +493,7 @@ __global__ void k_dense_grad(float *__restrict__ grad, const float *__restrict__
 __global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ place, long V, long D, long N, long C) {
   GRID2(v, V, d, D) {
     float grad_ = 0.0f;
-    BLOCK2(n, N, c, C) {
-      grad_ += grad2[n * D + d] * (float)((place[n * C + c] == v));
-    }
+    BLOCK2(n, N, c, C) grad_ += grad2[n * D + d] * (float)((place[n * C + c] == v));
     grad_ = BLOCK_SUM(grad_);
     ONCE grad[v * D + d] = grad_;
   }
@@ -575,10 +539,7 @@ __global__ void k_tanh_dense_grad(float *__restrict__ grad, float *__restrict__ 
 
 // gradient_grad (opaque.dnn:13)
 __global__ void k_gradient_grad(float *__restrict__ grad, const float *__restrict__ mean, const float *__restrict__ whole) {
-  FLAT(i, 1) {
-    const float grad_ = mean[0] + whole[0];
-    grad[0] = grad_;
-  }
+  FLAT(i, 1) grad[0] = mean[0] + whole[0];
 }
 
 // gradient_norm (opaque.dnn:8)
@@ -586,9 +547,7 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(widthd1, len_widthd1) {
-      square_ += whole[widthd1] * whole[widthd1];
-    }
+    BLOCK(widthd1, len_widthd1) square_ += whole[widthd1] * whole[widthd1];
     square_ = BLOCK_SUM(square_);
     ONCE square[0] = square_;
   }
@@ -596,10 +555,7 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
 
 // gradient_norm (opaque.dnn:8)
 __global__ void k_gradient_norm2(float *__restrict__ square, const float *__restrict__ grad) {
-  FLAT(i, 1) {
-    const float square_ = grad[0] * grad[0];
-    square[0] = square_;
-  }
+  FLAT(i, 1) square[0] = grad[0] * grad[0];
 }
 
 // gradient_norm (opaque.dnn:8)
@@ -607,9 +563,7 @@ __global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float 
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(width, len_width) {
-      square_ += whole[width] * whole[width];
-    }
+    BLOCK(width, len_width) square_ += whole[width] * whole[width];
     square_ = BLOCK_SUM(square_);
     const float gradient_norm_ = sqrtf(((((((((square_ + square2[0]) + square3[0]) + square4[0]) + square5[0]) + square6[0]) + square7[0]) + square8[0]) + square9[0]));
     ONCE gradient_norm[0] = gradient_norm_;
@@ -618,18 +572,12 @@ __global__ void k_gradient_norm3(float *__restrict__ gradient_norm, const float 
 
 // sgd (opaque.dnn:8)
 __global__ void k_sgd(float *__restrict__ u, const float *__restrict__ whole, long count, float lr) {
-  FLAT(i, count) {
-    const float u_ = u[i] - (lr * whole[i]);
-    u[i] = u_;
-  }
+  FLAT(i, count) u[i] = u[i] - (lr * whole[i]);
 }
 
 // sgd (opaque.dnn:8)
 __global__ void k_sgd2(float *__restrict__ u, const float *__restrict__ grad, float lr) {
-  FLAT(i, 1) {
-    const float u_ = u[0] - (lr * grad[0]);
-    u[0] = u_;
-  }
+  FLAT(i, 1) u[0] = u[0] - (lr * grad[0]);
 }
 
 // stop_mean (opaque.dnn:17)
@@ -734,8 +682,7 @@ __global__ void k_mean(float *__restrict__ sum, float *__restrict__ sum2, const 
 __global__ void k_mean_mul2(float *__restrict__ mul, const float *__restrict__ whole, const float *__restrict__ whole2, const float *__restrict__ mean2) {
   FLAT(i, 1) {
     const float mean_ = whole[0] / whole2[0];
-    const float mul_ = mean_ * mean2[0];
-    mul[0] = mul_;
+    mul[0] = mean_ * mean2[0];
   }
 }
 
@@ -743,8 +690,7 @@ __global__ void k_mean_mul2(float *__restrict__ mul, const float *__restrict__ w
 __global__ void k_mean_add2(float *__restrict__ add, const float *__restrict__ whole, const float *__restrict__ whole2, const float *__restrict__ mul) {
   FLAT(i, 1) {
     const float mean_ = whole[0] / whole2[0];
-    const float add_ = mean_ + mul[0];
-    add[0] = add_;
+    add[0] = mean_ + mul[0];
   }
 }
 
@@ -754,10 +700,8 @@ __global__ void k_mean_add2(float *__restrict__ add, const float *__restrict__ w
 static void init(void) {
   AT("init", "opaque.dnn:11");
   LAUNCH_FLAT(k_init, 6, t.weight, 6, parcc.seed, (unsigned long long)parcc.step, 0);
-
   AT("init", "opaque.dnn:12");
   LAUNCH_FLAT(k_init2, 18, t.table, 18, parcc.seed, (unsigned long long)parcc.step, 1);
-
   AT("init", "opaque.dnn:13");
   LAUNCH_FLAT(k_init3, 1, t.heat);
 
@@ -785,45 +729,34 @@ static void forward(void) {
     sort_rows(parcc.compute, t.tanh_, x_extent, t.weight, weight_extent, t.sorted_y, y_extent, t.sorted_place,
               place_extent, start, 0.01);
   }
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_gather", "opaque.dnn:16");
   // all_gather sorted.y: [n/data, c] -> [n, c]
   parcc_all_gather(t.sorted_y, &division[0], t.sorted_y_whole, &division[1], NULL, PARCC_FLOAT, samples, 1, over_data);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("distances", "opaque.dnn:16");
   {
     const long a_extent[] = {batch.len, 6}, b_extent[] = {n.len, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
     distances(parcc.compute, t.sorted_y, a_extent, t.sorted_y_whole, b_extent, t.heat, NULL, t.distances, d_extent,
               start);
   }
-
   AT("stop", "opaque.dnn:17");
   LAUNCH_FLAT(k_stop, 5 * batch.len, t.stop, t.x, 5 * batch.len);
   LAUNCH_FLAT(k_stop2, 1, t.stop_2, t.heat);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_gather", "opaque.dnn:17");
   // all_gather stop: [batch/data, d1] -> [batch, d1]
   parcc_all_gather(t.stop, &division[2], t.stop_whole, &division[3], NULL, PARCC_FLOAT, samples, 1, over_data);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   LIFETIME_END({t.stop, 60});
-
   AT("distances", "opaque.dnn:17");
   {
     const long a_extent[] = {batch.len, 5}, b_extent[] = {n.len, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
     distances(parcc.compute, t.x, a_extent, t.stop_whole, b_extent, t.stop_2, NULL, t.distances_2, d_extent, start);
   }
   LIFETIME_END({t.stop_2, 4}, {t.stop_whole, 140});
-
   AT("embedding", "opaque.dnn:18");
   LAUNCH_LANES(k_embedding, 18 * batch.len, t.embedding, t.sorted_place, t.table, 6 * batch.len, 3);
-
   AT("mean_over", "opaque.dnn:18");
   LAUNCH_LANES(k_mean_over, 3 * batch.len, t.mean_over, t.embedding, batch.len, 3);
   LIFETIME_END({t.embedding, 216});
@@ -837,30 +770,24 @@ static void forward(void) {
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_LANES(k_cross_entropy, batch.len, t.cross_entropy_z, t.cross_entropy_total, t.cross_entropy_each, t.add, t.label, batch.len);
+  LIFETIME_END({t.add, 48});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum, t.cross_entropy_each, batch.len);
+  LIFETIME_END({t.cross_entropy_each, 12});
   LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum_2, t.label, batch.len);
-  LIFETIME_END({t.add, 48}, {t.cross_entropy_each, 12});
-
   AT("exp", "opaque.dnn:20");
   LAUNCH_ROWS(k_exp_mean, 1, t.exp_, t.mean_sum, t.distances, 7 * batch.len);
-
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_cross_entropy2, 1, t.mean_sum_3, t.distances_2, 7 * batch.len);
   LIFETIME_END({t.distances_2, 84});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "opaque.dnn:20");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2, mean.sum, mean.sum.3
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 4, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("mean", "opaque.dnn:20");
   LAUNCH_FLAT(k_mean_mul, 1, t.mean_2, t.mul, t.mean_sum_3_whole, t.heat, 49.0f);
   LAUNCH_FLAT(k_mean_add, 1, t.add_2, t.mean_sum_whole, t.mul, 49.0f);
   LIFETIME_END({t.mul, 4});
-
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.cross_entropy, t.loss, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole, t.add_2);
 }
@@ -870,13 +797,12 @@ static void backward(void) {
   AT("neg", "opaque.dnn:20");
   LAUNCH_FLAT(k_neg_grad, 7 * batch.len, t.distances_grad, t.exp_, 7 * batch.len, 0.020408163f);
   LIFETIME_END({t.exp_, 84});
-
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LIFETIME_END({t.cross_entropy_sum_whole, 16});
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, t.cross_entropy_total, batch.len);
   LIFETIME_END({t.cross_entropy_total, 12}, {t.cross_entropy_sum_grad, 4});
-  LAUNCH_ROWS(k_cross_entropy_grad3, batch.len, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 4);
+  LAUNCH_MAP(k_cross_entropy_grad3, batch.len, 4, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z, batch.len, 4);
   LIFETIME_END({t.cross_entropy_z, 48}, {t.cross_entropy_total_grad, 12});
   LAUNCH_LANES(k_cross_entropy_dense_grad, 4, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.dense2_b_grad, t.cross_entropy_picked_grad, t.label, t.cross_entropy_z_grad_2, 4, batch.len);
   LIFETIME_END({t.label, 12}, {t.cross_entropy_picked_grad, 12}, {t.cross_entropy_z_grad_2, 48});
@@ -889,7 +815,6 @@ static void backward(void) {
   AT("embedding", "opaque.dnn:18");
   LAUNCH_ROWS(k_embedding_grad, 18, t.table_grad, t.mean_over_sum_grad, t.sorted_place, 6, 3, batch.len, 6);
   LIFETIME_END({t.mean_over_sum_grad, 36});
-
   AT("distances", "opaque.dnn:16");
   {
     const long a_extent[] = {batch.len, 6}, b_extent[] = {n.len, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
@@ -897,28 +822,24 @@ static void backward(void) {
                    d_extent, t.distances_grad, t.sorted_y_grad_2, t.sorted_y_grad_3, t.heat_grad_3, start);
   }
   LIFETIME_END({t.distances, 84}, {t.distances_grad, 84}, {t.sorted_y_whole, 168});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("reduce_scatter", "opaque.dnn:16");
   // reduce_scatter sorted.y.grad.3: [n, c], a sum over data -> [n/data, c]
   parcc_reduce_scatter(t.sorted_y_grad_3, &division[4], t.sorted_y_grad_3_part, &division[0], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_data);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   LIFETIME_END({t.sorted_y_grad_3, 168});
 
   AT("dense2 dense", "opaque.dnn:18");
   LAUNCH_LANES(k_dense_sorted_grad, 6 * batch.len, t.sorted_y_grad_4, t.cross_entropy_z_grad_3, t.dense2_w, t.sorted_y_grad_2, t.sorted_y_grad_3_part, batch.len, 6);
+  LIFETIME_END({t.sorted_y_grad_2, 72}, {t.sorted_y_grad_3_part, 72});
   LAUNCH_LANES(k_dense_grad, 24, t.dense2_w_grad, t.cross_entropy_z_grad_3, t.sorted_y, 4, 6, batch.len);
-  LIFETIME_END({t.sorted_y_grad_2, 72}, {t.sorted_y_grad_3_part, 72}, {t.cross_entropy_z_grad_3, 48});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  LIFETIME_END({t.cross_entropy_z_grad_3, 48});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("all_reduce", "opaque.dnn:16");
   // all_reduce heat.grad.3: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.heat_grad_3, t.heat_grad_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-
   AT("sorted", "opaque.dnn:15");
   {
     const long x_extent[] = {batch.len, 6}, weight_extent[] = {6}, y_extent[] = {batch.len, 6}, place_extent[] = {batch.len, 6}, start[] = {batch.lo};
@@ -926,7 +847,6 @@ static void backward(void) {
                    place_extent, t.sorted_y_grad_4, t.tanh_grad, t.weight_grad, start, 0.01);
   }
   LIFETIME_END({t.sorted_y, 72}, {t.sorted_place, 72}, {t.sorted_y_grad_4, 72});
-
   AT("tanh", "opaque.dnn:14");
   LAUNCH_LANES(k_tanh_dense_grad, 6, t.dense1_y_2_grad, t.dense1_b_grad, t.tanh_grad, t.tanh_, 6, batch.len);
   LIFETIME_END({t.tanh_, 72}, {t.tanh_grad, 72});
@@ -934,15 +854,13 @@ static void backward(void) {
   AT("dense1 dense", "opaque.dnn:14");
   LAUNCH_LANES(k_dense_grad, 30, t.dense1_w_grad, t.dense1_y_2_grad, t.x, 6, 5, batch.len);
   LIFETIME_END({t.x, 60}, {t.dense1_y_2_grad, 72});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("all_reduce", "opaque.dnn:14");
   // all_reduce gradients of dense3, table, dense2, weight, dense1
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 104, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-
   AT("gradient", "opaque.dnn:13");
   LAUNCH_FLAT(k_gradient_grad, 1, t.heat_grad, t.mean_2, t.heat_grad_3_whole);
   LIFETIME_END({t.mean_2, 4}, {t.heat_grad_3_whole, 4});
@@ -1011,15 +929,11 @@ static void evaluate(void) {
               t.eval_sorted_place, place_extent, start, 0.01);
   }
   LIFETIME_END({t.eval_tanh, 72});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_gather", "opaque.dnn:16");
   // all_gather sorted.y: [n/data, c] -> [n, c]
   parcc_all_gather(t.eval_sorted_y, &division[0], t.eval_sorted_y_whole, &division[1], NULL, PARCC_FLOAT, samples, 1, over_data);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   AT("distances", "opaque.dnn:16");
   {
     const long a_extent[] = {batch.len, 6}, b_extent[] = {n.len, 6}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
@@ -1027,20 +941,15 @@ static void evaluate(void) {
               t.eval_distances, d_extent, start);
   }
   LIFETIME_END({t.eval_sorted_y_whole, 168});
-
   AT("stop", "opaque.dnn:17");
   LAUNCH_FLAT(k_stop, 5 * batch.len, t.eval_stop, t.eval_x, 5 * batch.len);
   LAUNCH_FLAT(k_stop_mean, 1, t.eval_stop_2, t.eval_mean_3, t.heat);
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_gather", "opaque.dnn:17");
   // all_gather stop: [batch/data, d1] -> [batch, d1]
   parcc_all_gather(t.eval_stop, &division[2], t.eval_stop_whole, &division[3], NULL, PARCC_FLOAT, samples, 1, over_data);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.eval_stop, 60});
-
   AT("distances", "opaque.dnn:17");
   {
     const long a_extent[] = {batch.len, 5}, b_extent[] = {n.len, 5}, d_extent[] = {batch.len, 7}, start[] = {batch.lo};
@@ -1048,11 +957,9 @@ static void evaluate(void) {
               d_extent, start);
   }
   LIFETIME_END({t.eval_x, 60}, {t.eval_stop_2, 4}, {t.eval_stop_whole, 140});
-
   AT("embedding", "opaque.dnn:18");
   LAUNCH_LANES(k_embedding, 18 * batch.len, t.eval_embedding, t.eval_sorted_place, t.table, 6 * batch.len, 3);
   LIFETIME_END({t.eval_sorted_place, 72});
-
   AT("mean_over", "opaque.dnn:18");
   LAUNCH_LANES(k_mean_over2, 3 * batch.len, t.eval_mean_over, t.eval_embedding, batch.len, 3);
   LIFETIME_END({t.eval_embedding, 216});
@@ -1067,31 +974,27 @@ static void evaluate(void) {
 
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_LANES(k_cross_entropy4, batch.len, t.eval_cross_entropy_each, t.eval_add, t.eval_label, batch.len);
+  LIFETIME_END({t.eval_add, 48});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, batch.len);
+  LIFETIME_END({t.eval_cross_entropy_each, 12});
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
-  LIFETIME_END({t.eval_add, 48}, {t.eval_cross_entropy_each, 12}, {t.eval_label, 12});
-
+  LIFETIME_END({t.eval_label, 12});
   AT("exp", "opaque.dnn:20");
   LAUNCH_ROWS(k_exp_mean2, 1, t.eval_mean_sum, t.eval_mean_sum_2, t.eval_distances, 7 * batch.len);
   LIFETIME_END({t.eval_distances, 84});
-
   AT("mean", "opaque.dnn:20");
   LAUNCH_ROWS(k_mean, 1, t.eval_mean_sum_3, t.eval_mean_sum_4, t.eval_distances_2, 7 * batch.len);
   LIFETIME_END({t.eval_distances_2, 84});
-  CHECK_CUDA(cudaEventRecord(event[0], parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.comm, event[0], 0));
-
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "opaque.dnn:20");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2, mean.sum, mean.sum.2, mean.sum.3, mean.sum.4
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 6, ncclFloat, ncclSum, over_data, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   AT("mean", "opaque.dnn:20");
   LAUNCH_FLAT(k_mean_mul2, 1, t.eval_mul, t.eval_mean_sum_3_whole, t.eval_mean_sum_4_whole, t.eval_mean_3);
+  LIFETIME_END({t.eval_mean_3, 4});
   LAUNCH_FLAT(k_mean_add2, 1, t.eval_add_2, t.eval_mean_sum_whole, t.eval_mean_sum_2_whole, t.eval_mul);
-  LIFETIME_END({t.eval_mean_3, 4}, {t.eval_mul, 4});
-
+  LIFETIME_END({t.eval_mul, 4});
   AT("cross_entropy", "opaque.dnn:19");
   LAUNCH_FLAT(k_cross_entropy_loss, 1, t.eval_cross_entropy, t.eval_loss, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole, t.eval_add_2);
   LIFETIME_END({t.eval_cross_entropy_sum_whole, 24});
@@ -1130,173 +1033,25 @@ static const ParccModel model = {
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(6912);
-  t.weight = (float *)(arena + 0);
-  t.table = (float *)(arena + 256);
-  t.heat = (float *)(arena + 512);
-  t.dense1_w = (float *)(arena + 768);
-  t.dense1_b = (float *)(arena + 1024);
-  t.dense2_w = (float *)(arena + 1280);
-  t.dense2_b = (float *)(arena + 1536);
-  t.dense3_w = (float *)(arena + 1792);
-  t.dense3_b = (float *)(arena + 2048);
-  t.x = (float *)(arena + 2304);
-  t.label = (int *)(arena + 4608);
-  t.tanh_ = (float *)(arena + 2816);
-  t.sorted_y = (float *)(arena + 3584);
-  t.sorted_place = (int *)(arena + 3840);
-  t.distances = (float *)(arena + 5120);
-  t.stop = (float *)(arena + 2560);
-  t.stop_2 = (float *)(arena + 3072);
-  t.distances_2 = (float *)(arena + 2560);
-  t.embedding = (float *)(arena + 3072);
-  t.mean_over = (float *)(arena + 5632);
-  t.dense3_y_2 = (float *)(arena + 3072);
-  t.add = (float *)(arena + 3328);
-  t.cross_entropy_z = (float *)(arena + 4096);
-  t.cross_entropy_total = (float *)(arena + 4352);
-  t.cross_entropy_each = (float *)(arena + 3072);
-  t.cross_entropy_sum = (float *)(arena + 5888);
-  t.cross_entropy_sum_2 = (float *)(arena + 5892);
-  t.cross_entropy = (float *)(arena + 3072);
-  t.exp_ = (float *)(arena + 6144);
-  t.mean_sum = (float *)(arena + 5896);
-  t.mean_sum_3 = (float *)(arena + 5900);
-  t.mean_2 = (float *)(arena + 5376);
-  t.mul = (float *)(arena + 3072);
-  t.add_2 = (float *)(arena + 2560);
-  t.weight_grad = (float *)(arena + 4344);
-  t.table_grad = (float *)(arena + 4272);
-  t.heat_grad = (float *)(arena + 2304);
-  t.dense1_w_grad = (float *)(arena + 4392);
-  t.dense1_b_grad = (float *)(arena + 4368);
-  t.dense2_w_grad = (float *)(arena + 4096);
-  t.dense2_b_grad = (float *)(arena + 4256);
-  t.dense3_w_grad = (float *)(arena + 4208);
-  t.dense3_b_grad = (float *)(arena + 4192);
-  t.table_grad_square = (float *)(arena + 3584);
-  t.heat_grad_square = (float *)(arena + 3840);
-  t.dense1_w_grad_square = (float *)(arena + 4608);
-  t.dense1_b_grad_square = (float *)(arena + 4864);
-  t.dense2_w_grad_square = (float *)(arena + 5120);
-  t.dense2_b_grad_square = (float *)(arena + 5376);
-  t.dense3_w_grad_square = (float *)(arena + 5632);
-  t.dense3_b_grad_square = (float *)(arena + 5888);
-  t.gradient_norm = (float *)(arena + 2816);
-  t.weight_u = (float *)(arena + 0);
-  t.table_u = (float *)(arena + 256);
-  t.heat_u = (float *)(arena + 512);
-  t.dense1_w_u = (float *)(arena + 768);
-  t.dense1_b_u = (float *)(arena + 1024);
-  t.dense2_w_u = (float *)(arena + 1280);
-  t.dense2_b_u = (float *)(arena + 1536);
-  t.dense3_w_u = (float *)(arena + 1792);
-  t.dense3_b_u = (float *)(arena + 2048);
-  t.loss = (float *)(arena + 3328);
-  t.distances_grad = (float *)(arena + 6400);
-  t.cross_entropy_sum_grad = (float *)(arena + 6656);
-  t.cross_entropy_total_grad = (float *)(arena + 5888);
-  t.cross_entropy_picked_grad = (float *)(arena + 6144);
-  t.cross_entropy_z_grad_2 = (float *)(arena + 6656);
-  t.cross_entropy_z_grad_3 = (float *)(arena + 5888);
-  t.mean_over_sum_grad = (float *)(arena + 4608);
-  t.sorted_y_grad_2 = (float *)(arena + 5632);
-  t.sorted_y_grad_3 = (float *)(arena + 6144);
-  t.heat_grad_3 = (float *)(arena + 4608);
-  t.sorted_y_grad_4 = (float *)(arena + 4864);
-  t.tanh_grad = (float *)(arena + 5120);
-  t.dense1_y_2_grad = (float *)(arena + 3584);
-  t.sorted_y_whole = (float *)(arena + 4864);
-  t.stop_whole = (float *)(arena + 3328);
-  t.cross_entropy_sum_whole = (float *)(arena + 5888);
-  t.cross_entropy_sum_2_whole = (float *)(arena + 5892);
-  t.mean_sum_whole = (float *)(arena + 5896);
-  t.mean_sum_3_whole = (float *)(arena + 5900);
-  t.dense3_b_grad_whole = (float *)(arena + 4192);
-  t.dense3_w_grad_whole = (float *)(arena + 4208);
-  t.table_grad_whole = (float *)(arena + 4272);
-  t.dense2_b_grad_whole = (float *)(arena + 4256);
-  t.dense2_w_grad_whole = (float *)(arena + 4096);
-  t.sorted_y_grad_3_part = (float *)(arena + 5120);
-  t.heat_grad_3_whole = (float *)(arena + 4608);
-  t.weight_grad_whole = (float *)(arena + 4344);
-  t.dense1_b_grad_whole = (float *)(arena + 4368);
-  t.dense1_w_grad_whole = (float *)(arena + 4392);
-  t.eval_x = (float *)(arena + 3072);
-  t.eval_label = (int *)(arena + 2304);
-  t.eval_tanh = (float *)(arena + 2560);
-  t.eval_sorted_y = (float *)(arena + 2816);
-  t.eval_sorted_place = (int *)(arena + 3584);
-  t.eval_distances = (float *)(arena + 3328);
-  t.eval_stop = (float *)(arena + 3840);
-  t.eval_stop_2 = (float *)(arena + 4096);
-  t.eval_distances_2 = (float *)(arena + 3840);
-  t.eval_embedding = (float *)(arena + 3072);
-  t.eval_mean_over = (float *)(arena + 3584);
-  t.eval_dense3_y_2 = (float *)(arena + 3072);
-  t.eval_add = (float *)(arena + 3584);
-  t.eval_cross_entropy_each = (float *)(arena + 3072);
-  t.eval_cross_entropy_sum = (float *)(arena + 2816);
-  t.eval_cross_entropy_sum_2 = (float *)(arena + 2820);
-  t.eval_cross_entropy = (float *)(arena + 2560);
-  t.eval_mean_sum = (float *)(arena + 2824);
-  t.eval_mean_sum_2 = (float *)(arena + 2828);
-  t.eval_mean_sum_3 = (float *)(arena + 2832);
-  t.eval_mean_sum_4 = (float *)(arena + 2836);
-  t.eval_mean_3 = (float *)(arena + 2560);
-  t.eval_mul = (float *)(arena + 3072);
-  t.eval_add_2 = (float *)(arena + 2304);
-  t.eval_loss = (float *)(arena + 3072);
-  t.eval_sorted_y_whole = (float *)(arena + 2560);
-  t.eval_stop_whole = (float *)(arena + 4352);
-  t.eval_cross_entropy_sum_whole = (float *)(arena + 2816);
-  t.eval_cross_entropy_sum_2_whole = (float *)(arena + 2820);
-  t.eval_mean_sum_whole = (float *)(arena + 2824);
-  t.eval_mean_sum_2_whole = (float *)(arena + 2828);
-  t.eval_mean_sum_3_whole = (float *)(arena + 2832);
-  t.eval_mean_sum_4_whole = (float *)(arena + 2836);
+  static const long place[] = {0, 64, 128, 192, 256, 320, 384, 448, 512, 576, 1152, 704, 896, 960, 1280, 640, 768, 640, 768, 1408, 768, 832, 1024, 1088, 768,
+      1472, 1473, 768, 1536, 1474, 1475, 1344, 768, 640, 1086, 1068, 576, 1098, 1092, 1024, 1064, 1052, 1048, 896, 960, 1152, 1216, 1280, 1344, 1408, 1472,
+      704, 0, 64, 128, 192, 256, 320, 384, 448, 512, 832, 1600, 1664, 1472, 1536, 1664, 1472, 1152, 1408, 1536, 1152, 1216, 1280, 896, 1216, 832, 1472, 1473,
+      1474, 1475, 1048, 1052, 1068, 1064, 1024, 1280, 1152, 1086, 1092, 1098, 768, 576, 640, 704, 896, 832, 960, 1024, 960, 768, 896, 768, 896, 768, 704, 705,
+      640, 706, 707, 708, 709, 640, 768, 576, 768, 640, 1088, 704, 705, 706, 707, 708, 709};
+  parcc_place_record(arena, 4, place, 124, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
-static ParccTensor stored[9];
-
 static void list_stored(void) {
-  {
-    const ParccTensor tensor = {"weight", PARCC_FLOAT, 1, {6}, {{0, 6}}, t.weight, PARCC_PARAM};
-    stored[0] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"table", PARCC_FLOAT, 2, {6, 3}, {{0, 6}, {0, 3}}, t.table, PARCC_PARAM};
-    stored[1] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"heat", PARCC_FLOAT, 0, {1}, {{0, 1}}, t.heat, PARCC_PARAM};
-    stored[2] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.w", PARCC_FLOAT, 2, {6, 5}, {{0, 6}, {0, 5}}, t.dense1_w, PARCC_PARAM};
-    stored[3] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense1.b", PARCC_FLOAT, 1, {6}, {{0, 6}}, t.dense1_b, PARCC_PARAM};
-    stored[4] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.w", PARCC_FLOAT, 2, {4, 6}, {{0, 4}, {0, 6}}, t.dense2_w, PARCC_PARAM};
-    stored[5] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense2.b", PARCC_FLOAT, 1, {4}, {{0, 4}}, t.dense2_b, PARCC_PARAM};
-    stored[6] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.w", PARCC_FLOAT, 2, {4, 3}, {{0, 4}, {0, 3}}, t.dense3_w, PARCC_PARAM};
-    stored[7] = tensor;
-  }
-  {
-    const ParccTensor tensor = {"dense3.b", PARCC_FLOAT, 1, {4}, {{0, 4}}, t.dense3_b, PARCC_PARAM};
-    stored[8] = tensor;
-  }
-  parcc_stored(stored, 9);
+  STORE("weight", PARCC_PARAM, PARCC_FLOAT, t.weight, WHOLE(6));
+  STORE("table", PARCC_PARAM, PARCC_FLOAT, t.table, WHOLE(6), WHOLE(3));
+  STORE("heat", PARCC_PARAM, PARCC_FLOAT, t.heat, SCALAR);
+  STORE("dense1.w", PARCC_PARAM, PARCC_FLOAT, t.dense1_w, WHOLE(6), WHOLE(5));
+  STORE("dense1.b", PARCC_PARAM, PARCC_FLOAT, t.dense1_b, WHOLE(6));
+  STORE("dense2.w", PARCC_PARAM, PARCC_FLOAT, t.dense2_w, WHOLE(4), WHOLE(6));
+  STORE("dense2.b", PARCC_PARAM, PARCC_FLOAT, t.dense2_b, WHOLE(4));
+  STORE("dense3.w", PARCC_PARAM, PARCC_FLOAT, t.dense3_w, WHOLE(4), WHOLE(3));
+  STORE("dense3.b", PARCC_PARAM, PARCC_FLOAT, t.dense3_b, WHOLE(4));
 }
 
 int main(int argc, char **argv) {
