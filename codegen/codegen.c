@@ -326,7 +326,7 @@ static void print_places(const Codegen *g, Text *out) {
   for (int k = 0; k < g->writer.layers.kinds.len; k++)
     if (g->writer.record[k] != NULL) record_print_places(g->writer.record[k], unit, out);
   text_printf(out, "\nstatic void place_tensors(void) {\n  char *const arena = parcc_arena(%lld);\n", (long long)p->arena_bytes);
-  List list = {.out = out, .open = "  static const long place[] = {", .between = ", ", .close = "};\n", .indent = 6, .width = 160};
+  List list = {.out = out, .open = "  static const long place[] = {", .between = ", ", .close = "};\n", .indent = 6, .width = 180};
   for (int t = 0; t < p->tensors.len; t++)
     if (g->writer.used[t]) list_add(&list, arena_printf(g->arena, "%lld", (long long)(record_place(p, t) / unit)));
   list_end(&list);

@@ -20,7 +20,7 @@ typedef struct Sharing {
   Record *record;
   Entries *of_run; // by run
   int *row;
-  int at;          // position in the entries
+  int at; // position in the entries
 } Sharing;
 
 ProcedureWriter procedure_writer_new(const Program *p, Names *taken) {
@@ -34,7 +34,8 @@ ProcedureWriter procedure_writer_new(const Program *p, Names *taken) {
   for (int t = 0; t < p->tensors.len; t++) {
     const ProgTensor *tensor = &p->tensors.at[t];
     if (!tensor->shown) continue;
-    const char *place = arena_printf(p->arena, "%d %lld %d", tensor->buffer, (long long)tensor->offset, tensor->type == TYPE_REAL);
+    const char *place =
+        arena_printf(p->arena, "%d %lld %d", tensor->buffer, (long long)tensor->offset, tensor->type == TYPE_REAL);
     if (names_get(&first, place) < 0) names_set(&first, place, t);
     w.stands_for[t] = p->tensors.at[names_get(&first, place)].c_name;
   }
@@ -58,7 +59,8 @@ static void make_rows(ProcedureWriter *w, const LayerParts *parts) {
     if (run == NULL) continue;
     if (layers_is_function(&w->layers, run)) {
       Record **record = &w->record[run->kind];
-      if (*record == NULL) *record = record_new(w->program, &w->printer.tensors, w->taken, w->layers.kinds.at[run->kind].name);
+      if (*record == NULL)
+        *record = record_new(w->program, &w->printer.tensors, w->taken, w->layers.kinds.at[run->kind].name);
       record_row(*record, run->path, run->again);
     }
     make_rows(w, &run->parts);
@@ -75,7 +77,9 @@ static const char *without_layers(const ProcedureWriter *w, const char *name, si
   return rest;
 }
 
-static bool is_word(char c) { return c == '_' || c == '.' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
+static bool is_word(char c) {
+  return c == '_' || c == '.' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
 
 static void print_comment(const ProcedureWriter *w, const char *comment, Text *out) {
   for (const char *c = comment; *c != '\0';) {
@@ -163,7 +167,8 @@ static const char *tensor_inside(ProcedureWriter *w, const Sharing *s, const int
     const char *path = s->class->runs.at[r]->path, *name = w->program->tensors.at[tensors[r]].name;
     const size_t len = strlen(path);
     const Record *before = home.record;
-    if (!home_of(w, tensors[r], &home) || home.path <= len || strncmp(name, path, len) != 0 || name[len] != '.') return NULL;
+    if (!home_of(w, tensors[r], &home) || home.path <= len || strncmp(name, path, len) != 0 || name[len] != '.')
+      return NULL;
     const char *layer = arena_strndup(w->arena, name + len + 1, home.path - len - 1);
     if (r > 0 && (home.record != before || !str_eq(layer, inside))) return NULL;
     inside = layer;
@@ -172,10 +177,12 @@ static const char *tensor_inside(ProcedureWriter *w, const Sharing *s, const int
   }
   const ProgTensor *first = &w->program->tensors.at[tensors[0]];
   const char *rest = first->name + strlen(s->class->runs.at[0]->path) + 1 + strlen(inside) + 1;
-  const Member tensor = {.name = name_identifier(w->arena, rest), .type = MEMBER_POINTER,
+  const Member tensor = {.name = name_identifier(w->arena, rest),
+                         .type = MEMBER_POINTER,
                          .scalar = first->type == TYPE_REAL ? TYPE_REAL : TYPE_INT};
   const Member record = {.name = name_identifier(w->arena, inside), .type = MEMBER_RECORD, .other = home.record};
-  const char *member = record_member(w->record[layers_kind_of(&w->layers, home.record->kind)], &tensor, values, rows, n);
+  const char *member =
+      record_member(w->record[layers_kind_of(&w->layers, home.record->kind)], &tensor, values, rows, n);
   return arena_printf(w->arena, "layer->%s->%s", record_member(s->record, &record, keys, s->row, n), member);
 }
 
@@ -191,7 +198,8 @@ static const char *shared_tensor(ProcedureWriter *w, const Sharing *s, int piece
   const char *inside = tensor_inside(w, s, tensors, values);
   if (inside != NULL) return inside;
   const bool real = w->program->tensors.at[tensors[0]].type == TYPE_REAL;
-  const Member wish = {.name = common_name(w, s, tensors), .type = MEMBER_POINTER, .scalar = real ? TYPE_REAL : TYPE_INT};
+  const Member wish = {
+      .name = common_name(w, s, tensors), .type = MEMBER_POINTER, .scalar = real ? TYPE_REAL : TYPE_INT};
   return arena_printf(w->arena, "layer->%s", record_member(s->record, &wish, values, s->row, n));
 }
 
@@ -203,7 +211,9 @@ static const char *tensor_at_home(const ProcedureWriter *w, int tensor) {
   return member != NULL ? arena_printf(w->arena, "%s[%d].%s", home.record->array, home.row, member) : NULL;
 }
 
-static bool is_own(const char *role) { return str_eq(role, "event") || str_eq(role, "stream") || str_eq(role, "division"); }
+static bool is_own(const char *role) {
+  return str_eq(role, "event") || str_eq(role, "stream") || str_eq(role, "division");
+}
 
 static const char *shared_number(ProcedureWriter *w, const Sharing *s, int piece) {
   const int n = s->class->runs.len;
@@ -238,7 +248,9 @@ static void print_pieces(ProcedureWriter *w, const Sharing *s, const Printed *st
       break;
     case PIECE_NAME:
       if (s == NULL) shared = arena_printf(w->arena, "STORE(\"%s\"", name_in_string(w->arena, piece->text));
-      else shared = arena_printf(w->arena, "STORE_OF(layer->name, \"%s\"", name_in_string(w->arena, piece->text + strlen(s->class->runs.at[0]->path) + 1));
+      else
+        shared = arena_printf(w->arena, "STORE_OF(layer->name, \"%s\"",
+                              name_in_string(w->arena, piece->text + strlen(s->class->runs.at[0]->path) + 1));
       break;
     }
     text_printf(out, "%s", shared != NULL ? shared : piece->text);
@@ -262,7 +274,9 @@ static const char *shared_where(ProcedureWriter *w, const Sharing *s) {
 
 static void print_place(ProcedureWriter *w, const Sharing *s, const Printed *step, const Printed *before, Text *out) {
   if (step->where == NULL) return;
-  if (before != NULL && str_eq(before->layer, step->layer) && str_eq(before->name, step->name) && str_eq(before->where, step->where)) return;
+  if (before != NULL && str_eq(before->layer, step->layer) && str_eq(before->name, step->name) &&
+      str_eq(before->where, step->where))
+    return;
   const char *where = arena_printf(w->arena, "\"%s\"", name_in_string(w->arena, step->where));
   if (before == NULL || !str_eq(before->layer, step->layer)) text_printf(out, "\n"); // a layer is a paragraph
   if (s == NULL) {
@@ -319,7 +333,8 @@ static void print_calls(ProcedureWriter *w, const ProcedureText *procedure, cons
   const char *function = function_of(w, procedure, entry->call), *array = w->record[entry->call->kind]->array;
   const int row = row_of_run(w, entry->call);
   if (entry->n == 1) text_printf(out, "  %s(&%s[%d]);\n", function, array, row);
-  else if (entry->down) text_printf(out, "  for (long i = %d; i >= %d; i--) %s(&%s[i]);\n", row, row - entry->n + 1, function, array);
+  else if (entry->down)
+    text_printf(out, "  for (long i = %d; i >= %d; i--) %s(&%s[i]);\n", row, row - entry->n + 1, function, array);
   else text_printf(out, "  for (long i = %d; i <= %d; i++) %s(&%s[i]);\n", row, row + entry->n - 1, function, array);
 }
 
@@ -333,11 +348,13 @@ static void print_inner_call(ProcedureWriter *w, const Sharing *s, const LayerRu
     values[r] = other->keys.at[row_of_run(w, inner)];
   }
   const Member wish = {.name = name_identifier(w->arena, run->path + strlen(s->class->runs.at[0]->path) + 1),
-                       .type = MEMBER_RECORD, .other = other};
+                       .type = MEMBER_RECORD,
+                       .other = other};
   text_printf(out, "  %s(layer->%s);\n", function, record_member(s->record, &wish, values, s->row, n));
 }
 
-static void print_entries(ProcedureWriter *w, const ProcedureText *procedure, Sharing *s, const Entry *entries, int n, Text *out) {
+static void print_entries(ProcedureWriter *w, const ProcedureText *procedure, Sharing *s, const Entry *entries, int n,
+                          Text *out) {
   const Printed *before = NULL;
   for (int i = 0; i < n; i++) {
     const Entry *entry = &entries[i];
@@ -378,9 +395,11 @@ static void define_function(ProcedureWriter *w, const ProcedureText *procedure, 
   print_entries(w, procedure, &s, s.of_run[0].at, s.of_run[0].len, &body);
   const char *text = without_first_line(&body), *kind = w->layers.kinds.at[c->kind].name;
   c->function = name_unique(w->arena, w->taken, arena_printf(w->arena, "%s_%s", procedure->name, kind));
-  text_printf(&w->functions, "\n// %s: %d layers %s, like %s\nstatic void %s(const %s *layer) {\n", procedure->name, c->runs.len,
-              name_in_comment(w->arena, kind), name_in_comment(w->arena, c->runs.at[0]->path), c->function, s.record->type);
-  if (strstr(text, "sizes->") != NULL) text_printf(&w->functions, "  const %s *const sizes = layer->sizes;\n", s.record->size_type);
+  text_printf(&w->functions, "\n// %s: %d layers %s, like %s\nstatic void %s(const %s *layer) {\n", procedure->name,
+              c->runs.len, name_in_comment(w->arena, kind), name_in_comment(w->arena, c->runs.at[0]->path), c->function,
+              s.record->type);
+  if (strstr(text, "sizes->") != NULL)
+    text_printf(&w->functions, "  const %s *const sizes = layer->sizes;\n", s.record->size_type);
   if (strstr(text, "layer->") == NULL) text_printf(&w->functions, "  (void)layer;\n");
   text_printf(&w->functions, "%s}\n", text);
 }
@@ -401,8 +420,8 @@ static const char *top_layer(const ProcedureWriter *w, const Entry *entry) {
   return arena_strndup(w->arena, layer, strcspn(layer, "."));
 }
 
-static void print_function(ProcedureWriter *w, const ProcedureText *procedure, const char *name, const char *what, const Entry *entries,
-                           int n) {
+static void print_function(ProcedureWriter *w, const ProcedureText *procedure, const char *name, const char *what,
+                           const Entry *entries, int n) {
   Text body = {.arena = w->arena};
   print_entries(w, procedure, NULL, entries, n, &body);
   text_printf(&w->functions, "\n// %s\nstatic void %s(void) {\n%s}\n", what, name, without_first_line(&body));
@@ -435,10 +454,12 @@ void emit_procedure(ProcedureWriter *w, const ProcedureText *procedure) {
     const int end = function_end(w, &entries, start);
     const char *layer = top_layer(w, &entries.at[start]);
     const char *part = name_unique(w->arena, w->taken, arena_printf(w->arena, "%s_%s", procedure->name, layer));
-    print_function(w, procedure, part, arena_printf(w->arena, "%s: from %s on", procedure->name, name_in_comment(w->arena, layer)),
+    print_function(w, procedure, part,
+                   arena_printf(w->arena, "%s: from %s on", procedure->name, name_in_comment(w->arena, layer)),
                    entries.at + start, end - start);
     text_printf(&calls, "  %s();\n", part);
     start = end;
   }
-  text_printf(&w->functions, "\n// %s\nstatic void %s(void) {\n%s}\n", procedure->what, procedure->name, text_str(&calls));
+  text_printf(&w->functions, "\n// %s\nstatic void %s(void) {\n%s}\n", procedure->what, procedure->name,
+              text_str(&calls));
 }

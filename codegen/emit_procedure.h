@@ -8,17 +8,17 @@
 typedef struct ProcedureWriter {
   const Program *program;
   Arena *arena;
-  Names *taken;       // names of the program's globals
+  Names *taken; // names of the program's globals
   Layers layers;
   Printer printer;
-  Record **record;    // by kind of layer; NULL where nothing is shared
+  Record **record;         // by kind of layer; NULL where nothing is shared
   const char **stands_for; // by tensor: the name of the first one that lies there and is used
-  bool *used;         // by tensor: the text names it as a member of t
+  bool *used;              // by tensor: the text names it as a member of t
   Text functions;
 } ProcedureWriter;
 
 typedef struct ProcedureText { // one procedure
-  const char *name, *what; // "forward", "The losses of the batch."
+  const char *name, *what;     // "forward", "The losses of the batch."
   PrintedList steps;
   const LayerParts *parts;
 } ProcedureText;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { LINE_WIDTH = 160, WORTH = 100, PLACE_WIDTH = 9, NAMES_IN_LINE = 4, FRAME = 5, RECORD_FRAME = 20 };
+enum { LINE_WIDTH = 180, WORTH = 100, PLACE_WIDTH = 9, NAMES_IN_LINE = 4, FRAME = 5, RECORD_FRAME = 20 };
 
 Layers layers_new(const Program *program) {
   Arena *arena = program->arena;
@@ -54,12 +54,14 @@ const char *layers_rest(const char *layer, const char *path) {
 
 static int class_of_run(Layers *l, LayerRun *run) {
   Text key = {.arena = l->arena};
-  text_printf(&key, "%d %d", l->lists.len, run->kind); // procedures share no code: the names of functions say when they run
+  text_printf(&key, "%d %d", l->lists.len,
+              run->kind); // procedures share no code: the names of functions say when they run
   for (int i = 0; i < run->parts.len; i++) {
     const LayerPart *part = &run->parts.at[i];
     if (part->run != NULL) text_printf(&key, "|%d %s", part->run->class, strrchr(part->run->path, '.') + 1);
-    else text_printf(&key, "|%d%c%s %s", part->step->skeleton, part->step->where != NULL ? '@' : ' ',
-                     layers_rest(part->step->layer, run->path), part->step->name);
+    else
+      text_printf(&key, "|%d%c%s %s", part->step->skeleton, part->step->where != NULL ? '@' : ' ',
+                  layers_rest(part->step->layer, run->path), part->step->name);
   }
   int known = names_get(&l->class_of, text_str(&key));
   if (known < 0) {
@@ -112,7 +114,8 @@ typedef struct Estimate { // lines of the program, with the kinds that are share
 static void count_tensor(const Estimate *e, const char *name, int kind) {
   const char *rest = name;
   for (const char *at = name, *dot; (dot = strchr(at, '.')) != NULL; at = dot + 1) {
-    const int owner = names_get(&e->l->kind_of, layers_kind_name(e->l->arena, arena_strndup(e->l->arena, at, (size_t)(dot - at))));
+    const int owner =
+        names_get(&e->l->kind_of, layers_kind_name(e->l->arena, arena_strndup(e->l->arena, at, (size_t)(dot - at))));
     if (owner < 0 || !e->l->kinds.at[owner].shared) continue;
     kind = owner;
     rest = dot + 1;

@@ -17,10 +17,10 @@ typedef struct LayerPart { // a step, or the steps of a layer inside
 
 typedef VEC(LayerPart) LayerParts;
 
-struct LayerRun { // consecutive steps of one layer
+struct LayerRun {   // consecutive steps of one layer
   const char *path; // "bottleneck3.conv_norm2"
   int kind, class;
-  int again;        // how often the class had the layer before
+  int again; // how often the class had the layer before
   LayerParts parts;
 };
 
@@ -31,9 +31,9 @@ typedef struct LayerKind {
 
 typedef struct LayerClass {
   int kind;
-  int uses;                // places in the text where it is used, as far as they are counted
-  VEC(LayerRun *) runs;    // all of them, in the program's order
-  const char *function;    // its name, once it is printed
+  int uses;             // places in the text where it is used, as far as they are counted
+  VEC(LayerRun *) runs; // all of them, in the program's order
+  const char *function; // its name, once it is printed
 } LayerClass;
 
 typedef struct Layers {

@@ -73,11 +73,11 @@ static const char *nth_word(Printer *pr, const char *words, int n) {
 typedef struct Reader {
   Printer *pr;
   Printed *out;
-  Text key;           // of the skeleton
-  const char *start;  // of the text that is not yet a piece
+  Text key;          // of the skeleton
+  const char *start; // of the text that is not yet a piece
   Nest nest[MAX_NESTED];
   int depth;
-  const char *word;   // last one, before an opening parenthesis the function
+  const char *word; // last one, before an opening parenthesis the function
   int word_len;
 } Reader;
 
@@ -156,7 +156,8 @@ static const char *read_word(Reader *r, const char *at) {
   r->word = at;
   r->word_len = (int)(end - at);
   Nest *nest = r->depth > 0 ? &r->nest[r->depth - 1] : NULL;
-  if (nest != NULL && nest->argument == 0 && nest->kernel == NULL) nest->kernel = at, nest->kernel_len = (int)(end - at);
+  if (nest != NULL && nest->argument == 0 && nest->kernel == NULL)
+    nest->kernel = at, nest->kernel_len = (int)(end - at);
   return end;
 }
 

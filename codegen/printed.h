@@ -11,10 +11,10 @@ typedef enum PieceKind {
   PIECE_TENSOR,  // t.NAME
   PIECE_INTEGER,
   PIECE_REAL,
-  PIECE_NAME,    // of a stored tensor
+  PIECE_NAME, // of a stored tensor
 } PieceKind;
 
-typedef struct Nest { // a call, or an index in brackets
+typedef struct Nest {        // a call, or an index in brackets
   const char *name, *kernel; // kernel: that is launched; in the text of the step
   int len, kernel_len;
   int argument;
@@ -31,8 +31,8 @@ typedef struct Piece {
 typedef struct Printed {
   const char *scope;        // the layer that it belongs to
   const char *layer, *name; // of its first operator
-  const char *where; // "model.dnn:5"; NULL: not a place of its own (records, waits, lists)
-  int skeleton;      // equal for steps that differ in tensors and numbers only
+  const char *where;        // "model.dnn:5"; NULL: not a place of its own (records, waits, lists)
+  int skeleton;             // equal for steps that differ in tensors and numbers only
   int lines;
   VEC(Piece) pieces;
 } Printed;
@@ -40,14 +40,14 @@ typedef struct Printed {
 typedef struct Printer {
   const Program *program;
   Arena *arena;
-  Names tensors;   // name in the emitted struct -> tensor
-  Names texts;     // texts of pieces, each once
+  Names tensors; // name in the emitted struct -> tensor
+  Names texts;   // texts of pieces, each once
   VEC(const char *) text_at;
   Names skeletons;
-  Names kernels;   // name -> its parameters
+  Names kernels;                // name -> its parameters
   VEC(const char *) parameters; // "N C PQ", in lower case
-  char buffer[256]; // for texts that are looked up
-  size_t seen;     // how much of the text of the kernels is entered
+  char buffer[256];             // for texts that are looked up
+  size_t seen;                  // how much of the text of the kernels is entered
 } Printer;
 
 // In the text of a step, around the name of a stored tensor.

@@ -4,7 +4,7 @@
 
 #include "names.h"
 
-enum { LARGEST_UNIT = 256, LINE_WIDTH = 118, TABLE_WIDTH = 160 };
+enum { LARGEST_UNIT = 256, LINE_WIDTH = 118, TABLE_WIDTH = 180 };
 
 // "conv_norm" gives "ConvNorm".
 static const char *type_name(Arena *arena, const char *kind) {
@@ -71,7 +71,8 @@ const char *record_member(Record *r, const Member *wish, const char *const *valu
   for (int i = 0; i < r->members.len && found == NULL; i++) {
     Member *m = &r->members.at[i];
     if (m->type != wish->type || m->scalar != wish->scalar || m->other != wish->other) continue;
-    const bool same_name = strncmp(m->name, wish->name, len) == 0 && strspn(m->name + len, "0123456789_") == strlen(m->name + len);
+    const bool same_name =
+        strncmp(m->name, wish->name, len) == 0 && strspn(m->name + len, "0123456789_") == strlen(m->name + len);
     if (fits(m, values, rows, n, same_name)) found = m;
   }
   if (found == NULL) {
@@ -101,7 +102,8 @@ static bool has_size(const Record *r) { return has(r, MEMBER_SIZE) || has(r, MEM
 
 // ---- the type ----------------------------------------------------------------------------------------------------
 
-static void declare(const Record *r, MemberType type, ScalarType scalar, const char *open, const char *star, Text *out) {
+static void declare(const Record *r, MemberType type, ScalarType scalar, const char *open, const char *star,
+                    Text *out) {
   List list = {out, open, ", ", ";\n", 4, LINE_WIDTH, 0, 0};
   for (int i = 0; i < r->members.len; i++) {
     const Member *m = &r->members.at[i];
@@ -165,7 +167,8 @@ static int print_sizes(const Record *r, int *size_of_row, Text *out) {
     List list = {out, "      {", ", ", "},\n", 7, TABLE_WIDTH, 0, 0};
     for (int type = MEMBER_SIZE; type <= MEMBER_FACTOR; type++)
       for (int i = 0; i < r->members.len; i++)
-        if (r->members.at[i].type == (MemberType)type) list_add(&list, sizes.at[s].value[i] != NULL ? sizes.at[s].value[i] : "0");
+        if (r->members.at[i].type == (MemberType)type)
+          list_add(&list, sizes.at[s].value[i] != NULL ? sizes.at[s].value[i] : "0");
     list_end(&list);
   }
   text_printf(out, "  };\n");
@@ -186,7 +189,8 @@ int64_t record_place_unit(const Program *p) {
 
 static const char *place_of(const Record *r, const char *tensor, int64_t unit) {
   if (tensor == NULL) return "-1";
-  return arena_printf(r->program->arena, "%lld", (long long)(record_place(r->program, names_get(r->tensors, tensor)) / unit));
+  return arena_printf(r->program->arena, "%lld",
+                      (long long)(record_place(r->program, names_get(r->tensors, tensor)) / unit));
 }
 
 static void print_row(const Record *r, int row, int size, int64_t unit, Text *out) {
@@ -199,8 +203,10 @@ static void print_row(const Record *r, int row, int size, int64_t unit, Text *ou
       const Member *m = &r->members.at[i];
       if (m->type != (MemberType)type) continue;
       const char *value = m->value[row];
-      if (type == MEMBER_RECORD) list_add(&list, arena_printf(arena, "%d", value != NULL ? names_get(&m->other->row_of, value) : 0));
-      else if (type == MEMBER_TEXT) list_add(&list, value != NULL ? arena_printf(arena, "\"%s\"", name_in_string(arena, value)) : "NULL");
+      if (type == MEMBER_RECORD)
+        list_add(&list, arena_printf(arena, "%d", value != NULL ? names_get(&m->other->row_of, value) : 0));
+      else if (type == MEMBER_TEXT)
+        list_add(&list, value != NULL ? arena_printf(arena, "\"%s\"", name_in_string(arena, value)) : "NULL");
       else list_add(&list, value != NULL ? value : "0");
     }
   const char *brace = "{";
@@ -217,7 +223,8 @@ static void print_row(const Record *r, int row, int size, int64_t unit, Text *ou
 static const Member *first_pointer(const Record *r) {
   const Member *first = NULL;
   for (int i = r->members.len - 1; i >= 0; i--)
-    if (r->members.at[i].type == MEMBER_POINTER && (first == NULL || first->scalar != TYPE_REAL || r->members.at[i].scalar == TYPE_REAL))
+    if (r->members.at[i].type == MEMBER_POINTER &&
+        (first == NULL || first->scalar != TYPE_REAL || r->members.at[i].scalar == TYPE_REAL))
       first = &r->members.at[i];
   return first;
 }
@@ -238,19 +245,25 @@ void record_print_places(const Record *r, int64_t unit, Text *out) {
   declare(r, MEMBER_RECORD, TYPE_REAL, "    int ", "", out);
   declare(r, MEMBER_TEXT, TYPE_REAL, "    const char ", "*", out);
   declare(r, MEMBER_OWN, TYPE_REAL, "    long ", "", out);
-  if (pointers > 0) text_printf(out, "    long place[%d]; // in the order of %s, in units of %lld bytes\n", pointers, r->type, (long long)unit);
+  if (pointers > 0)
+    text_printf(out, "    long place[%d]; // in the order of %s, in units of %lld bytes\n", pointers, r->type,
+                (long long)unit);
   text_printf(out, "  } row[] = {\n");
   for (int row = 0; row < r->rows.len; row++) print_row(r, row, has_size(r) ? size_of_row[row] : -1, unit, out);
-  text_printf(out, "  };\n  for (long i = 0; i < %d; i++) {\n    %s *const layer = &%s[i];\n    layer->name = row[i].name;\n", r->rows.len, r->type,
-              r->array);
+  text_printf(
+      out, "  };\n  for (long i = 0; i < %d; i++) {\n    %s *const layer = &%s[i];\n    layer->name = row[i].name;\n",
+      r->rows.len, r->type, r->array);
   if (has_size(r)) text_printf(out, "    layer->sizes = &sizes[row[i].sizes];\n");
   for (int i = 0; i < r->members.len; i++) {
     const Member *m = &r->members.at[i];
-    if (m->type == MEMBER_RECORD) text_printf(out, "    layer->%s = &%s[row[i].%s];\n", m->name, m->other->array, m->name);
-    if (m->type == MEMBER_TEXT || m->type == MEMBER_OWN) text_printf(out, "    layer->%s = row[i].%s;\n", m->name, m->name);
+    if (m->type == MEMBER_RECORD)
+      text_printf(out, "    layer->%s = &%s[row[i].%s];\n", m->name, m->other->array, m->name);
+    if (m->type == MEMBER_TEXT || m->type == MEMBER_OWN)
+      text_printf(out, "    layer->%s = row[i].%s;\n", m->name, m->name);
   }
-  if (pointers > 0) text_printf(out, "    parcc_place_record(arena, %lld, row[i].place, %d, &layer->%s);\n", (long long)unit, pointers,
-                                first_pointer(r)->name);
+  if (pointers > 0)
+    text_printf(out, "    parcc_place_record(arena, %lld, row[i].place, %d, &layer->%s);\n", (long long)unit, pointers,
+                first_pointer(r)->name);
   else text_printf(out, "    (void)arena;\n");
   text_printf(out, "  }\n}\n");
 }

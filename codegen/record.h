@@ -8,8 +8,8 @@ typedef enum MemberType {
   MEMBER_POINTER, // values are names of tensors in the emitted struct
   MEMBER_RECORD,  // of a layer inside; values are its paths
   MEMBER_TEXT,
-  MEMBER_OWN,     // an integer that is a layer's own: an event, a stream of random numbers
-  MEMBER_SIZE,    // integers and reals that layers of the same size have in common
+  MEMBER_OWN,  // an integer that is a layer's own: an event, a stream of random numbers
+  MEMBER_SIZE, // integers and reals that layers of the same size have in common
   MEMBER_FACTOR,
 } MemberType;
 
@@ -25,13 +25,13 @@ typedef struct Member {
 
 struct Record {
   const Program *program;
-  const Names *tensors;         // name in the emitted struct -> tensor
-  const char *kind;             // of the layers
-  const char *type, *array;     // "ConvNorm", "conv_norm"
+  const Names *tensors;          // name in the emitted struct -> tensor
+  const char *kind;              // of the layers
+  const char *type, *array;      // "ConvNorm", "conv_norm"
   const char *size_type, *place; // "ConvNormSize", "place_conv_norm"
-  Names row_of;                 // path of a layer -> its row
-  VEC(const char *) rows, keys; // the paths, and what row_of calls them
-  Names names;                  // of members, and those of sizes
+  Names row_of;                  // path of a layer -> its row
+  VEC(const char *) rows, keys;  // the paths, and what row_of calls them
+  Names names;                   // of members, and those of sizes
   VEC(Member) members;
 };
 

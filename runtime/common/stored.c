@@ -32,7 +32,8 @@ void parcc_store(const char *layer, const char *name, ParccKind kind, ParccType 
     list = grown;
   }
   ParccTensor *tensor = &list[n_list++];
-  *tensor = (ParccTensor){.name = joined(layer, name), .type = type, .rank = dims[0].extent < 0 ? 0 : rank, .data = data, .kind = kind};
+  *tensor = (ParccTensor){
+      .name = joined(layer, name), .type = type, .rank = dims[0].extent < 0 ? 0 : rank, .data = data, .kind = kind};
   for (int i = 0; i < rank; i++) {
     tensor->extent[i] = dims[i].extent < 0 ? 1 : dims[i].extent;
     tensor->own[i] = dims[i].own;

@@ -17,11 +17,14 @@ static void open_fixture(Fixture *f) {
   static const char *const c_names[N_TENSORS] = {"block1_w", "block1_y", "block2_w", "block2_y"};
   *f = (Fixture){.program.arena = arena_new()};
   for (int t = 0; t < N_TENSORS; t++)
-    vec_push(f->program.arena, &f->program.tensors, (ProgTensor){.name = names[t], .c_name = c_names[t], .type = TYPE_REAL});
+    vec_push(f->program.arena, &f->program.tensors,
+             (ProgTensor){.name = names[t], .c_name = c_names[t], .type = TYPE_REAL});
   f->program.model = NEW(f->program.arena, Model);
   f->printer = printer_new(&f->program);
   f->kernels.arena = f->program.arena;
-  text_printf(&f->kernels, "__global__ void k_scale(float *__restrict__ y, const float *__restrict__ w, long N, float factor) {\n}\n");
+  text_printf(
+      &f->kernels,
+      "__global__ void k_scale(float *__restrict__ y, const float *__restrict__ w, long N, float factor) {\n}\n");
 }
 
 static Printed step(Fixture *f, const char *scope, const char *text) {
@@ -59,11 +62,13 @@ static void holes(void) {
 static void skeletons(void) {
   Fixture f;
   open_fixture(&f);
-  const Printed a = step(&f, "block1", "  f(t.block1_y,\n      t.block1_w, 8);\n"), b = step(&f, "block2", "  f(t.block2_y, t.block2_w, 9);\n");
+  const Printed a = step(&f, "block1", "  f(t.block1_y,\n      t.block1_w, 8);\n"),
+                b = step(&f, "block2", "  f(t.block2_y, t.block2_w, 9);\n");
   CHECK_INT(a.skeleton, b.skeleton); // wherever lines break
   CHECK(a.skeleton != step(&f, "block2", "  g(t.block2_y, t.block2_w, 9);\n").skeleton);
   CHECK(a.skeleton != step(&f, "block2", "  f(t.block2_y, t.block2_w, 9.0f);\n").skeleton);
-  CHECK(step(&f, "", "  f(0.5);\n").skeleton != step(&f, "", "  f(0.25);\n").skeleton); // no number of the program's type
+  CHECK(step(&f, "", "  f(0.5);\n").skeleton !=
+        step(&f, "", "  f(0.25);\n").skeleton); // no number of the program's type
   arena_free(f.program.arena);
 }
 
