@@ -104,9 +104,8 @@ overlapping() {
   model=$1 n=$2 tensor=$3 other=$4
   shift 4
   "$PARCC" "$root/samples/$model.dnn" -o "$tmp/shifted.cu" --ranks "$n" -D batch=12 || { fail "compiling $model"; return; }
-  place=$(sed -n "s/^  t\.$other = .*arena + \([0-9]*\));/\1/p" "$tmp/shifted.cu")
-  check "$other has a place" [ -n "$place" ]
-  sed -i "s/^\(  t\.$tensor = .*arena + \)[0-9]*/\1$place/" "$tmp/shifted.cu"
+  sed -i "s/^  parcc_place_record(.*/&\n  t.$tensor = t.$other;/" "$tmp/shifted.cu"
+  check "$tensor is put where $other lies" grep -q "^  t.$tensor = t.$other;" "$tmp/shifted.cu"
   "$PARCC_CC" --target=host --check "$tmp/shifted.cu" -o "$tmp/shifted" || { fail "building $model with an overlap"; return; }
   for seed in 1 2; do
     checked $seed "$n" "$tmp/shifted" --data synthetic --steps 2 --quiet >"$tmp/out" 2>&1 && fail "$model on $n: $tensor over $other"
