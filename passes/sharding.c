@@ -187,17 +187,20 @@ static int view_dim(const Tensor *in, const Tensor *out, int dim, int64_t unit, 
 }
 
 // The layout in which a view reads its operand as it lies (the part of it that the result can have, too), or the
-// result's own.
+// result's own. Of two dimensions that go into one of the result, one of extent 1 and one behind it, the first is passed on.
 static Layout through_view(const Graph *graph, const Op *op, bool forward, const Mesh *mesh) {
   const Tensor *in = graph_tensor(graph, op->in), *out = graph_tensor(graph, op->out);
   Layout layout = layout_replicated();
+  int source[LAYOUT_MAX_RANK]; // by dimension of the result: that of the operand which cuts it
+  for (int d = 0; d < out->rank; d++) source[d] = -1;
   for (int a = 0; a < mesh->n_axes; a++) {
     const AxisLayout axis = in->layout.axis[a];
     if (axis.kind == LAYOUT_PINNED) layout.axis[a] = axis;
     if (axis.kind != LAYOUT_SHARD || !cut_is_plain(&in->layout.cut[axis.dim], in->extent[axis.dim])) continue;
     int64_t unit;
     const int dim = view_dim(in, out, axis.dim, in->layout.cut[axis.dim].scale, &unit);
-    if (dim < 0) continue;
+    if (dim < 0 || (source[dim] >= 0 && source[dim] != axis.dim)) continue;
+    source[dim] = axis.dim;
     const int there = forward ? dim : axis.dim;
     layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = there};
     layout.cut[there] = forward ? cut_plain(out->extent[dim], unit) : in->layout.cut[axis.dim];

@@ -6,7 +6,8 @@ each, as `parcc --stats --json` has them. The bytes must be those of the closed 
 kept in sample_plans.json (--update writes it anew; refused where CI is set).
 
 Then the sample made small, in f64: losses, gradient norms and what is saved after 3 steps agree to 1e-11 with the program of
-one rank. The model hand/shard.dnn, which says itself where things are, is tried so, too, under the plans that parcc makes.
+one rank. So it is with the models of hand/: shard.dnn, which says itself where things are, under plans that parcc makes, and
+ones.dnn, whose plan divides dimensions of extent 1.
 """
 
 import argparse
@@ -241,8 +242,12 @@ def try_parity(name, case):
         return model.compare(Run(mesh_of(plan_path(name))), "planned", ["--plan-in", plan_path(name)])
 
 
-def try_shard():
-    """hand/shard.dnn under plans that know nothing of what it says."""
+def try_hand():
+    """hand/shard.dnn under plans that know nothing of what it says; hand/ones.dnn under its plan."""
+    with tempfile.TemporaryDirectory(prefix="sample_plans_") as folder:
+        model = Model("ones", os.path.join(HERE, "hand", "ones.dnn"), [], {}, folder)
+        plan = os.path.join(HERE, "hand", "ones.plan")
+        yield "hand/ones.plan", model.compare(Run(mesh_of(plan)), "planned", ["--plan-in", plan])
     with tempfile.TemporaryDirectory(prefix="sample_plans_") as folder:
         model = Model("shard", os.path.join(HERE, "hand", "shard.dnn"), [], {}, folder)
         for mesh in ("data=2,gpu=2", "gpu=2,data=3"):
@@ -253,13 +258,13 @@ def try_shard():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="PLAN", help="without folder and suffix; or `shard`")
+    parser.add_argument("names", nargs="*", metavar="PLAN", help="without folder and suffix; or `hand`")
     parser.add_argument("--update", action="store_true", help="write the counts anew")
     parser.add_argument("--counts-only", action="store_true", help="build and run nothing")
     options = parser.parse_args()
     if options.update and os.environ.get("CI"):
         sys.exit("sample_plans.py: --update is refused where CI is set")
-    names = options.names or [*CASES, "shard"]
+    names = options.names or [*CASES, "hand"]
     listed = sorted(file[:-5] for file in os.listdir(os.path.join(ROOT, "samples", "plans")) if file.endswith(".plan"))
     if listed != sorted(CASES):
         sys.exit(f"sample_plans.py: samples/plans has {listed}, tried are {sorted(CASES)}")
@@ -273,9 +278,9 @@ def main():
         print(f"FAILED {what}: {wrong}" if wrong else f"passed {what}", flush=True)
 
     for name in names:
-        if name == "shard":
+        if name == "hand":
             if not options.counts_only:
-                for what, failure in try_shard():
+                for what, failure in try_hand():
                     judge(what, failure and f"{failure.kind}: {failure}")
             continue
         case = CASES[name]
