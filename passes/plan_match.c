@@ -146,6 +146,7 @@ Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Me
     if (subject == PLAN_NAME) subject = is_op(&p, line->name) ? PLAN_OP : PLAN_LAYER;
     const char *key = line_key(arena, line->graph, subject, line->name);
     if (names_get(&p.lines, key) < 0) names_set(&p.lines, key, i);
+    p.has_lines[subject] = true;
   }
   return p;
 }
@@ -169,6 +170,7 @@ const ShardItem *plan_shard_item(const Planner *p, int shard, const Space *space
 }
 
 static const PlanLine *find_line(const Planner *p, const char *graph, PlanSubject subject, const char *name) {
+  if (!p->has_lines[subject]) return NULL;
   int line = graph != NULL ? names_get(&p->lines, line_key(p->arena, graph, subject, name)) : -1;
   if (line < 0) line = names_get(&p->lines, line_key(p->arena, NULL, subject, name));
   return line >= 0 ? &p->plan->lines.at[line] : NULL;
@@ -176,6 +178,7 @@ static const PlanLine *find_line(const Planner *p, const char *graph, PlanSubjec
 
 static const PlanLine *find_layer_line(const Planner *p, const char *graph, const char *layer) {
   const PlanLine *line = NULL;
+  if (!p->has_lines[PLAN_LAYER]) return NULL;
   for (; layer != NULL && layer[0] != '\0' && line == NULL; layer = layer_around(p->arena, layer))
     line = find_line(p, graph, PLAN_LAYER, layer);
   return line;

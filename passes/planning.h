@@ -26,6 +26,7 @@ typedef struct Planner {
   const Plan *plan;
   Mesh mesh;         // with the batch as its last axis
   Names lines;       // "GRAPH KIND NAME" -> line
+  bool has_lines[PLAN_SUBJECTS]; // of this kind
   Names layers;      // name -> layer
   VEC(PlanLayer) layer_list;
   int *update_of;    // by operator of the training graph: the parameter that it is part of updating, or -1
