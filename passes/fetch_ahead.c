@@ -12,14 +12,16 @@
 typedef struct Fetcher {
   Program *program;
   bool *used;    // by buffer: by a step before the one at hand
+  bool *written; // by buffer: likewise
   int *layer_of; // by step: which of the layers that fetch it belongs to, counted from 1; 0: it fetches nothing
   int n_layers;
 } Fetcher;
 
 static void note_use(void *ctx, int tensor, bool written) {
   const Fetcher *f = ctx;
-  (void)written;
-  f->used[f->program->tensors.at[tensor].buffer] = true;
+  const int buffer = f->program->tensors.at[tensor].buffer;
+  f->used[buffer] = true;
+  f->written[buffer] |= written;
 }
 
 typedef struct Fresh {
@@ -28,7 +30,7 @@ typedef struct Fresh {
   bool fresh;
 } Fresh;
 
-// Nothing but the stored tensor itself may have been used, which is written in the update only.
+// Nothing but the stored tensor itself may have been used, and even that not written: what moves may come to lie in its place.
 static void check_fresh(void *ctx, int tensor, bool written) {
   Fresh *c = ctx;
   (void)written;
@@ -39,7 +41,7 @@ static void check_fresh(void *ctx, int tensor, bool written) {
 static bool fetches(const Fetcher *f, const Step *step) {
   if (step_stream(step) != STREAM_COMM || step->collective.dst == step->collective.tensor) return false;
   Fresh c = {f, f->program->tensors.at[step->collective.tensor].buffer, true};
-  if (!f->program->buffers.at[c.source].persistent) return false;
+  if (!f->program->buffers.at[c.source].persistent || f->written[c.source]) return false;
   step_visit_tensors(step, check_fresh, &c);
   return c.fresh;
 }
@@ -58,8 +60,10 @@ static void find_layers(Fetcher *f, const Procedure *procedure) {
 
 static void fetch_ahead(Program *p, Procedure *procedure) {
   const int n = procedure->steps.len;
-  Fetcher fetcher = {
-      .program = p, .used = NEW_ARRAY(p->arena, bool, p->buffers.len), .layer_of = NEW_ARRAY(p->arena, int, n)};
+  Fetcher fetcher = {.program = p,
+                     .used = NEW_ARRAY(p->arena, bool, p->buffers.len),
+                     .written = NEW_ARRAY(p->arena, bool, p->buffers.len),
+                     .layer_of = NEW_ARRAY(p->arena, int, n)};
   Fetcher *f = &fetcher;
   find_layers(f, procedure);
   if (f->n_layers == 0) return;
