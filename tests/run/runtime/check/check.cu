@@ -4,14 +4,14 @@
 //   (none)     RIGHT
 //   order      WAIT_MISSING RECORD_MISSING REUSE_EARLY
 //   memory     OVERLAP ENDED UNDEFINED BEHIND BEFORE FAR WIDE_PRODUCT LONG_COLLECTIVE HOST_TOUCHES STAGING
-//   ranks      COUNT SWAPPED KIND ROOT TYPE REDUCTION NEVER SKIPPED MESSAGE UNRECEIVED
+//   ranks      BLOCKS COUNT SWAPPED KIND ROOT TYPE REDUCTION NEVER SKIPPED MESSAGE UNRECEIVED
 #include "../test.h"
 
 #include <unistd.h>
 
 enum {
   RIGHT, WAIT_MISSING, RECORD_MISSING, REUSE_EARLY, OVERLAP, ENDED, UNDEFINED, BEHIND, BEFORE, FAR, WIDE_PRODUCT,
-  LONG_COLLECTIVE, HOST_TOUCHES, STAGING, COUNT, SWAPPED, KIND, ROOT, TYPE, REDUCTION, NEVER, SKIPPED, MESSAGE, UNRECEIVED
+  LONG_COLLECTIVE, HOST_TOUCHES, STAGING, BLOCKS, COUNT, SWAPPED, KIND, ROOT, TYPE, REDUCTION, NEVER, SKIPPED, MESSAGE, UNRECEIVED
 };
 #ifndef FAULT
 #define FAULT RIGHT
@@ -54,9 +54,17 @@ static void record_and_wait(cudaEvent_t e, cudaStream_t from, cudaStream_t to) {
   CHECK_CUDA(cudaStreamWaitEvent(to, e, 0));
 }
 
+// Ranks that do not agree on the size of the batch cut it into other blocks.
+static void gather_batch(long samples) {
+  const ParccDivision whole = {1, {{N, N, 1, 0, 0, 1, 2}}, 2, {{1, RANKS, -1}, {1, 1, -2}}};
+  const ParccDivision parts = {1, {{N, N, 1, 0, 0, 1, 3}}, 2, {{1, RANKS, -2}, {1, 1, -2}}};
+  parcc_all_gather(t.x, &parts, t.w_grad, &whole, NULL, PARCC_DOUBLE, samples, 1, all);
+}
+
 static void sum_weights(void) {
   AT("dense all_reduce", "check.dnn:5");
   const int odd = parcc.rank == 1;
+  if (FAULT == BLOCKS) gather_batch(odd ? N - 1 : N);
   if (FAULT == KIND && odd) CHECK_NCCL(ncclBroadcast(t.w_grad, t.w_grad, N, ncclDouble, 0, all, parcc.comm));
   else if (FAULT == TYPE && odd) CHECK_NCCL(ncclAllReduce(t.w_grad, t.w_grad, N, ncclInt64, ncclSum, all, parcc.comm));
   else if (FAULT == REDUCTION && odd) CHECK_NCCL(ncclAllReduce(t.w_grad, t.w_grad, N, ncclDouble, ncclMax, all, parcc.comm));

@@ -65,6 +65,7 @@ caught LONG_COLLECTIVE 2 "ncclAllReduce in dense all_reduce (check.dnn:5)" "are 
 caught HOST_TOUCHES 2 "in input (check.dnn:3): the host writes byte 24 of device memory"
 caught STAGING 2 "cudaMemcpyAsync in input (check.dnn:3)" "the host changed"
 caught COUNT 2 "differs" "rank 0: ncclAllReduce of 600 double, sum in dense all_reduce (check.dnn:5)" "rank 1: ncclAllReduce of 599"
+caught BLOCKS 2 "differs" "rank 0: ncclAllGather of 300 double in dense all_reduce (check.dnn:5)" "rank 1: ncclBroadcast of 300 double, root 0"
 caught SWAPPED 3 "differs" "rank 0: ncclAllReduce of 600 double, sum in dense all_reduce (check.dnn:5)" "rank 1: ncclAllReduce of 600 double, sum in bias all_reduce (check.dnn:6)"
 caught KIND 3 "differs" "rank 0: ncclAllReduce" "rank 1: ncclBroadcast of 600 double, root 0"
 caught ROOT 2 "differs" "root 0 in loss all_reduce (check.dnn:11)" "root 1"
