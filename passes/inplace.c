@@ -78,13 +78,16 @@ bool inplace_in_kernel(const Program *program, const Kernel *k, int in, int out)
 
 static void note_use(void *ctx, int tensor, bool written) {
   StoreFacts *f = ctx;
-  f->last_use[f->program->tensors.at[tensor].buffer] = f->step;
+  const int buffer = f->program->tensors.at[tensor].buffer;
+  if (f->first_use[buffer] == 0) f->first_use[buffer] = f->number;
+  f->last_use[buffer] = f->number;
   if (written) f->writer[tensor] = f->step;
 }
 
 StoreFacts inplace_store_facts(Program *program) {
   StoreFacts f = {.program = program};
-  f.last_use = NEW_ARRAY(program->arena, const Step *, program->buffers.len);
+  f.first_use = NEW_ARRAY(program->arena, int, program->buffers.len);
+  f.last_use = NEW_ARRAY(program->arena, int, program->buffers.len);
   f.writer = NEW_ARRAY(program->arena, const Step *, program->tensors.len);
   f.sharers = NEW_ARRAY(program->arena, int, program->buffers.len);
   for (int t = 0; t < program->tensors.len; t++)
@@ -92,6 +95,7 @@ StoreFacts inplace_store_facts(Program *program) {
   for (int k = PROC_FORWARD; k <= PROC_UPDATE; k++)
     for (int i = 0; i < program->procedure[k].steps.len; i++) {
       f.step = program->procedure[k].steps.at[i];
+      f.number++;
       step_visit_tensors(f.step, note_use, &f);
     }
   return f;
@@ -101,9 +105,10 @@ bool inplace_store(StoreFacts *f, int state, int value) {
   Program *program = f->program;
   ProgTensor *new_value = &program->tensors.at[value], *old = &program->tensors.at[state];
   if (f->sharers[new_value->buffer] > 1 || program->buffers.at[new_value->buffer].persistent) return false;
-  const Step *writer = f->writer[value], *last_use = f->last_use[old->buffer];
-  if (writer == NULL || last_use != writer) return false;
-  if (writer->kind != STEP_KERNEL || !inplace_in_kernel(program, &writer->kernel, state, value)) return false;
+  const Step *writer = f->writer[value];
+  const int made = f->first_use[new_value->buffer], left = f->last_use[old->buffer];
+  if (writer == NULL || left > made) return false;
+  if (left == made && (writer->kind != STEP_KERNEL || !inplace_in_kernel(program, &writer->kernel, state, value))) return false;
   program->buffers.at[new_value->buffer].bytes = 0;
   new_value->buffer = old->buffer;
   return true;

@@ -9,14 +9,15 @@
 bool inplace_in_kernel(const Program *program, const Kernel *kernel, int in, int out);
 typedef struct StoreFacts { // what the choice needs to know about the steps of a training step
   Program *program;
-  const Step **last_use; // by buffer
-  const Step **writer;   // by tensor
-  int *sharers;          // by buffer: tensors that lie in it
-  const Step *step;      // at hand
+  const Step **writer;       // by tensor
+  int *first_use, *last_use; // by buffer: numbers of steps, counted from 1; 0: none
+  int *sharers;              // by buffer: tensors that lie in it
+  const Step *step;          // at hand
+  int number;
 } StoreFacts;
 StoreFacts inplace_store_facts(Program *program);
-// Gives `value` the buffer of the stored tensor `state` where the step that makes it is the last one to use the old value
-// and may write over it.
+// Gives `value` the buffer of the stored tensor `state` where the old value is not used any more when it is made, or last by the
+// kernel that makes it and may write over it.
 bool inplace_store(StoreFacts *facts, int state, int value);
 
 #endif
