@@ -12,13 +12,14 @@ bool lowering_reshard_in_place(Lowering *l, const Op *op) {
   const Tensor *in = graph_tensor(l->graph, op->in), *out = graph_tensor(l->graph, op->out);
   const Mesh mesh = mesh_of_graph(l);
   const Shape shape = shape_of(in);
+  const int buffer = l->program->tensors.at[l->tensor_of[op->in]].buffer;
   Reshard step;
   if (!reshard_find(&mesh, &shape, &in->layout, &out->layout, &step)) return false;
   switch (step.kind) {
   case RESHARD_all_reduce:
   case RESHARD_reduce:
   case RESHARD_drop: return true;
-  case RESHARD_broadcast: return in->role == ROLE_VALUE; // a stored tensor stays where it is
+  case RESHARD_broadcast: return !l->program->buffers.at[buffer].persistent; // stored tensors are written in the update only
   default: return false;
   }
 }

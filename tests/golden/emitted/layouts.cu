@@ -931,17 +931,10 @@ static void update(void) {
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   // all_gather dense2.b.u: [co/b] -> [co]
   parcc_all_gather(t.dense2_b_u, &division[10], t.dense2_b_u_whole, &division[9], NULL, PARCC_FLOAT, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
+  LIFETIME_END({t.dense2_b_u, 20});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.dense2_b_v, 20});
-
-  AT("store", "layouts.dnn:10");
-  CHECK_CUDA(cudaMemcpyAsync(t.dense2_b_moment2, t.dense2_b_v_whole, 9 * sizeof(float), cudaMemcpyDeviceToDevice, parcc.compute));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
-  LIFETIME_END({t.dense2_b_v_whole, 36}, {t.dense2_b_u, 20});
-  AT("store", "layouts.dnn:6");
-  CHECK_CUDA(cudaMemcpyAsync(t.dense2_b, t.dense2_b_u_whole, 9 * sizeof(float), cudaMemcpyDeviceToDevice, parcc.compute));
-  LIFETIME_END({t.dense2_b_u_whole, 36});
 }
 
 // evaluate: from dense1 on
@@ -951,24 +944,24 @@ static void evaluate_dense1(void) {
   AT("dense1 all_gather", "layouts.dnn:5");
   // all_gather dense1.w: [co/a, ci] -> [co, ci]
   CHECK_NCCL(ncclAllGather(t.dense1_w, t.eval_dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   AT("dense1 broadcast", "layouts.dnn:5");
   // broadcast dense1.b: [co], on a 1 -> [co]
   CHECK_NCCL(ncclBroadcast(t.dense1_b, t.eval_dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("dense2 all_to_all", "layouts.dnn:6");
   // all_to_all dense2.w: [co, ci/b] -> [co/b, ci]
   parcc_exchange(t.dense2_w, &division[0], t.eval_dense2_w_moved, &division[8], t.eval_dense2_w_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense1 dense", "layouts.dnn:5");
   // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
       t.eval_dense1_w_whole, 7, t.eval_x, 7, &zero, t.eval_dense1_y, 8));
   LIFETIME_END({t.eval_x, 56}, {t.eval_dense1_w_whole, 224});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LAUNCH_MAP(k_dense_relu, batch.len, 8, t.eval_relu, t.eval_dense1_y, t.eval_dense1_b_whole, batch.len, 8);
   LIFETIME_END({t.eval_dense1_y, 64}, {t.eval_dense1_b_whole, 32});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
@@ -976,13 +969,13 @@ static void evaluate_dense1(void) {
   AT("dense2 all_gather", "layouts.dnn:6");
   // all_gather relu: [batch/a/b, co] -> [batch/a, co]
   parcc_all_gather(t.eval_relu, &division[2], t.eval_relu_whole, &division[3], NULL, PARCC_FLOAT, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
   AT("dense3 exchange", "layouts.dnn:7");
   // exchange dense3.b: [co/a/b] -> [co/b]
   parcc_exchange(t.dense3_b, &division[6], t.eval_dense3_b_moved, &division[7], NULL, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.eval_relu, 64});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LIFETIME_END({t.eval_dense2_w_stage, 80});
@@ -1025,7 +1018,7 @@ static void evaluate_dense(void) {
   parcc_reduce_scatter(t.eval_dense3_y, &division[12], t.eval_dense3_y_part, &division[13], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.eval_dense3_y, 60}, {t.eval_dense3_y_stage, 60});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   AT("dense3 dense", "layouts.dnn:7");
   LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.eval_dense3_y_2, t.eval_cross_entropy_top, t.eval_dense3_y_part, t.eval_dense3_b_moved, batch_2.len, co_5.len);
   LIFETIME_END({t.eval_dense3_y_part, 36}, {t.eval_dense3_b_moved, 12});
@@ -1034,7 +1027,7 @@ static void evaluate_dense(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_top, t.eval_cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
-  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_LANES(k_cross_entropy, batch_2.len, t.eval_cross_entropy_z, t.eval_cross_entropy_picked, t.eval_dense3_y_2, t.eval_cross_entropy_top_whole, t.eval_label, batch_2.len, co_5.len, co_5.lo);
   LIFETIME_END({t.eval_dense3_y_2, 36}, {t.eval_cross_entropy_top_whole, 12});
@@ -1042,7 +1035,7 @@ static void evaluate_dense(void) {
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
   parcc_exchange(t.eval_cross_entropy_z, &division[13], t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
-  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   LIFETIME_END({t.eval_cross_entropy_z, 36}, {t.eval_cross_entropy_z_stage, 84});
 }
 
@@ -1057,7 +1050,7 @@ static void evaluate_cross_entropy(void) {
   AT("reduce_scatter", "layouts.dnn:7");
   // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
   parcc_reduce_scatter(t.eval_cross_entropy_picked, &division[15], t.eval_cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   AT("slice", "layouts.dnn:7");
   // slice label: [batch/a] -> [batch/a/b]
   parcc_slice(t.eval_label, &division[15], t.eval_label_part, &division[16], PARCC_INT, samples);
@@ -1066,7 +1059,7 @@ static void evaluate_cross_entropy(void) {
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.eval_cross_entropy_total, &division[17], t.eval_cross_entropy_total_moved, &division[16], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 16},
       {t.eval_cross_entropy_picked, 12});
   AT("cross_entropy", "layouts.dnn:7");
@@ -1076,7 +1069,7 @@ static void evaluate_cross_entropy(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy4, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch_2.len);
   LIFETIME_END({t.eval_label, 12});
@@ -1085,7 +1078,7 @@ static void evaluate_cross_entropy(void) {
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
@@ -1133,8 +1126,8 @@ static const ParccModel model = {
 static void place_tensors(void) {
   char *const arena = parcc_arena(8448);
   static const long place[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 20, 22, 23, 21, 23, 27, 23, 28, 29, 23, 30, 19, 30, 31, 19, 21, 25, 31, 31, 27, 22,
-      21, 29, 30, 31, 32, 28, 6, 7, 0, 8, 9, 1, 10, 11, 2, 12, 21, 20, 14, 15, 4, 16, 17, 5, 30, 31, 29, 28, 30, 28, 30, 28, 29, 18, 19, 18, 24, 27, 18, 26, 28, 30, 19, 29, 28,
-      31, 28, 29, 30, 31, 29, 32, 23, 29, 26, 26, 27, 27, 24, 24, 25, 20, 20, 21, 29, 29, 30, 30, 31, 32, 24, 18, 22, 28, 27, 28, 29, 22, 26, 29, 19, 18, 24, 22, 21, 20, 21, 20,
+      21, 28, 30, 31, 32, 29, 6, 7, 0, 8, 9, 1, 10, 11, 2, 12, 20, 21, 14, 15, 4, 16, 17, 5, 30, 31, 29, 28, 30, 28, 30, 28, 29, 18, 19, 18, 24, 27, 18, 26, 28, 30, 19, 29, 28,
+      31, 28, 29, 30, 31, 29, 32, 23, 29, 26, 26, 27, 27, 24, 24, 25, 20, 20, 21, 28, 28, 30, 30, 31, 32, 24, 13, 3, 29, 27, 28, 29, 22, 26, 29, 19, 18, 24, 22, 21, 20, 21, 20,
       21, 22, 20, 19, 19, 20, 18, 22, 23, 23, 20, 22, 21, 22, 22, 19, 21, 21, 21, 22, 23, 19, 20, 21, 20, 20, 24};
   parcc_place_record(arena, 256, place, 154, &t); // in units of so many bytes
 }
