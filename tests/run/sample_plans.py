@@ -155,7 +155,7 @@ CASES = {
     "vgg16-one-weird-trick": Case("vgg16", "", "batch=5 size=32 width=4 hidden=12 classes=5", vgg16),
     "bigram-classes-2": Case("bigram", "", "batch=5 width=6", bigram(2)),
     "bigram-classes-3": Case("bigram", "", "batch=5 width=6", bigram(3)),
-    "resnet18-spatial": Case("resnet", "depth=18", "batch=3 size=32 depth=18 width=4 classes=5", resnet18_spatial),
+    "resnet18-spatial": Case("resnet", "depth=18", "batch=5 size=64 depth=18 width=4 classes=5", resnet18_spatial),
     "inception-branches": Case("inception_v3", "", "batch=7 size=75 width=4 classes=5", inception_branches,
                                **{"[32, 64, 64]": "[32]", "[128, 160, 160, 192]": "[128]", "block in 0..2": "block in 0..1"}),
 }
