@@ -146,7 +146,7 @@ static void check_access(void *ctx, const Expr *e) {
   if (known == NULL || !known->made) return;
   for (int i = 0; i < e->access.rank; i++) {
     const int d = access_full_dim(j->f->graph, j->op, e, i);
-    if (known->class[i] < 0 || j->group->class_dim[known->class[i]].extent == 1) continue; // one place only
+    if (known->class[i] < 0 || access_is_at_unit(j->f->graph, j->op, e, i)) continue;
     if (d < 0 || j->class[d] != known->class[i]) j->broken |= 1u << known->class[i];
   }
 }
@@ -196,7 +196,7 @@ static bool has_new_outputs(const Join *j) {
 
 // Dimensions of extent 1 are in no access: any of the group's will do.
 static void unify_units(Join *j) {
-  for (int d = 0; d < j->op->n_dims; d++) {
+  for (int d = 0; d < j->op->n_out; d++) {
     if (j->class[d] >= 0 || j->op->dims[d].extent != 1) continue;
     for (int c = 0; c < j->group->n_classes && j->class[d] < 0; c++) {
       bool free = same_loop(j->group, c, j->op, d);

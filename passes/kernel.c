@@ -133,7 +133,7 @@ static bool reads_own_point(const Builder *b, int reader, const Expr *access, in
   const int *producer_class = b->g->class_of[b->group->ops.at[producer]];
   for (int i = 0; i < access->access.rank; i++) {
     const int d = access_full_dim(b->g->graph, r, access, i);
-    if (graph_tensor(b->g->graph, access->access.tensor)->extent[i] == 1) continue; // one place only
+    if (access_is_at_unit(b->g->graph, r, access, i)) continue;
     if (d < 0 || reader_class[d] != producer_class[i]) return false;
   }
   return true;

@@ -67,6 +67,14 @@ bool access_in_range(const Graph *graph, const Op *op, const Expr *access) {
   return true;
 }
 
+bool access_is_at_unit(const Graph *graph, const Op *op, const Expr *access, int i) {
+  if (graph_tensor(graph, access->access.tensor)->extent[i] != 1) return false;
+  int64_t extent[IR_MAX_DIMS], lo, hi;
+  for (int d = 0; d < op->n_dims; d++) extent[d] = op->dims[d].extent;
+  index_range(&access->access.index[i], extent, op->n_dims, &lo, &hi);
+  return lo == 0 && hi == 0 && access->access.index[i].div == 1;
+}
+
 int access_full_dim(const Graph *graph, const Op *op, const Expr *access, int i) {
   const int d = index_plain_dim(&access->access.index[i]);
   return d >= 0 && op->dims[d].extent == graph_tensor(graph, access->access.tensor)->extent[i] ? d : -1;

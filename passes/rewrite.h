@@ -14,6 +14,8 @@ const Expr *access_plain(const Graph *graph, int tensor, int first_dim);
 bool access_in_range(const Graph *graph, const Op *op, const Expr *access);
 // True if index i of the access is exactly one dimension whose extent is the tensor's.
 int access_full_dim(const Graph *graph, const Op *op, const Expr *access, int i);
+// The access is always at the one place of dimension i, which has extent 1: it never reads beside the tensor.
+bool access_is_at_unit(const Graph *graph, const Op *op, const Expr *access, int i);
 // The iteration dimensions an access uses, in the order in which a packed copy lies best: those of whole dimensions before
 // the first window, then the inner dimensions of windows, then the outer ones, each in the tensor's order:
 // x[n, ci, p + r, q + s] gives n, ci, r, s, p, q. Returns their number.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # One sample, reduced in size, on several ranks against one rank, and one rank against the interpreter: parity.sh SAMPLE
+# (units is a small model of its own)
 #
 #   f64  20 steps on 2, 3, 4 and 5 ranks: losses, metrics and gradient norms to 1e-10, what is saved to 1e-9
 #   f32   5 steps on 2, 3, 4 and 5 ranks: to 2e-5
@@ -11,7 +12,7 @@
 # f32 only their losses are compared; statistics of 7 numbers, as the smallest inception_v3 has, are too rough for f32 at all.
 . "$(dirname "$0")/common.sh"
 
-sample=$1 clip= settings_f32=
+sample=$1 clip= settings_f32= folder=samples
 case "$sample" in
 mlp) settings='batch=7 width=19' ;;
 mlp_divides) sample=mlp settings='batch=60 width=16' ;;
@@ -22,12 +23,13 @@ vgg16) settings='batch=7 size=32 width=4 hidden=24 classes=10' ;;
 resnet) settings='batch=7 size=33 depth=18 width=4 classes=10' ;;
 resnet50) sample=resnet settings='batch=7 size=33 depth=50 width=4 classes=10' clip=0.01 ;;
 inception_v3) settings='batch=7 size=75 width=4 classes=10' clip=0.01 settings_f32='batch=7 size=115 width=8 classes=10' ;;
+units) settings='batch=7' folder=tests/run/plans ;;
 *) echo "parity.sh: no settings for '$sample'" >&2; exit 2 ;;
 esac
 defines_f64=$(printf ' -D %s' $settings)
 defines_f32=$(printf ' -D %s' ${settings_f32:-$settings})
 text=$tmp/$sample.dnn
-sed "${clip:+s/^train {\$/train { clip = $clip;/}" "$root/samples/$sample.dnn" >"$text"
+sed "${clip:+s/^train {\$/train { clip = $clip;/}" "$root/$folder/$sample.dnn" >"$text"
 [ -z "$clip" ] || grep -q 'clip = ' "$text" || { echo "parity.sh: cannot clip $sample" >&2; exit 1; }
 
 # program DTYPE RANKS: builds $tmp/DTYPE_RANKS. -O1 where that is enough: what is tested is what is computed, and the C compiler takes
