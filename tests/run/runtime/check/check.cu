@@ -58,7 +58,7 @@ static void record_and_wait(cudaEvent_t e, cudaStream_t from, cudaStream_t to) {
 static void gather_batch(long samples) {
   const ParccDivision whole = {1, {{N, N, 1, 0, 0, 1, 2}}, 2, {{1, RANKS, -1}, {1, 1, -2}}};
   const ParccDivision parts = {1, {{N, N, 1, 0, 0, 1, 3}}, 2, {{1, RANKS, -2}, {1, 1, -2}}};
-  parcc_all_gather(t.x, &parts, t.w_grad, &whole, NULL, PARCC_DOUBLE, samples, 1, all);
+  parcc_all_gather(t.w_grad + N / RANKS * parcc.rank, &parts, t.w_grad, &whole, NULL, PARCC_DOUBLE, samples, 1, all);
 }
 
 static void sum_weights(void) {
