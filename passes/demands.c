@@ -155,9 +155,10 @@ static Layout reduced(const Layout *layout) {
   return whole;
 }
 
-enum { MAX_TRIED = 6 }; // of more versions the order in which they are asked for is good enough
+enum { MAX_TRIED = 6 }; // of more versions only the whole is tried as the first one
 
-// Parents of all versions of a tensor. Of partial results the whole is a version, too, if that is cheaper.
+// Parents of all versions of a tensor. Of partial results the whole is a version, too, if that is cheaper or if nothing can
+// be made of the version that is nearest to them: a window.
 static void plan_versions(Demands *d, Arena *scratch, int tensor) {
   Versions *versions = &d->of[tensor];
   const int n = versions->len;
@@ -165,7 +166,8 @@ static void plan_versions(Demands *d, Arena *scratch, int tensor) {
   const Layout whole = reduced(&versions->at[0].layout);
   const Shape shape = shape_of(graph_tensor(d->graph, tensor));
   Tree tree = {.mesh = d->mesh, .shape = &shape, .scratch = scratch, .n = n, .partial = is_partial(&versions->at[0].layout)};
-  tree.n += tree.partial && demands_find(d, tensor, &whole) < 0;
+  const int asked = demands_find(d, tensor, &whole), hub = asked < 0 ? n : asked;
+  tree.n += tree.partial && hub == n;
   tree.layout = NEW_ARRAY(scratch, const Layout *, n + 1);
   for (int v = 0; v < n; v++) tree.layout[v] = &versions->at[v].layout;
   tree.layout[n] = &whole;
@@ -173,7 +175,8 @@ static void plan_versions(Demands *d, Arena *scratch, int tensor) {
   for (int i = 0; i < tree.n * tree.n; i++) tree.between[i].starts = -1;
   int *parent = NEW_ARRAY(scratch, int, tree.n), *best = NEW_ARRAY(scratch, int, tree.n);
   RouteCost least = grow(&tree, -1, n, best);
-  for (int first = 1; first < tree.n && n <= MAX_TRIED; first++) {
+  for (int first = 1; first < tree.n; first++) {
+    if (n > MAX_TRIED && first != hub) continue;
     const RouteCost cost = grow(&tree, first, n, parent);
     if (!route_cheaper(cost, least)) continue;
     least = cost;

@@ -6,8 +6,8 @@ each, as `parcc --stats --json` has them. The bytes must be those of the closed 
 kept in sample_plans.json (--update writes it anew; refused where CI is set).
 
 Then the sample made small, in f64: losses, gradient norms and what is saved after 3 steps agree to 1e-11 with the program of
-one rank. So it is with the models of hand/: shard.dnn, which says itself where things are, under plans that parcc makes, and
-ones.dnn, whose plan divides dimensions of extent 1.
+one rank. So it is with the models of hand/: shard.dnn, which says itself where things are, under plans that parcc makes;
+ones.dnn, whose plan divides dimensions of extent 1; windows.dnn, whose plan has windows among many readers of partial sums.
 """
 
 import argparse
@@ -243,11 +243,12 @@ def try_parity(name, case):
 
 
 def try_hand():
-    """hand/shard.dnn under plans that know nothing of what it says; hand/ones.dnn under its plan."""
-    with tempfile.TemporaryDirectory(prefix="sample_plans_") as folder:
-        model = Model("ones", os.path.join(HERE, "hand", "ones.dnn"), [], {}, folder)
-        plan = os.path.join(HERE, "hand", "ones.plan")
-        yield "hand/ones.plan", model.compare(Run(mesh_of(plan)), "planned", ["--plan-in", plan])
+    """hand/shard.dnn under plans that know nothing of what it says; the others under their plans."""
+    for name in ("ones", "windows"):
+        with tempfile.TemporaryDirectory(prefix="sample_plans_") as folder:
+            model = Model(name, os.path.join(HERE, "hand", name + ".dnn"), [], {}, folder)
+            plan = os.path.join(HERE, "hand", name + ".plan")
+            yield f"hand/{name}.plan", model.compare(Run(mesh_of(plan)), "planned", ["--plan-in", plan])
     with tempfile.TemporaryDirectory(prefix="sample_plans_") as folder:
         model = Model("shard", os.path.join(HERE, "hand", "shard.dnn"), [], {}, folder)
         for mesh in ("data=2,gpu=2", "gpu=2,data=3"):
