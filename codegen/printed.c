@@ -74,6 +74,7 @@ typedef struct Reader {
   Printer *pr;
   Printed *out;
   Text key;          // of the skeleton
+  const char *begin; // of all text
   const char *start; // of the text that is not yet a piece
   Nest nest[MAX_NESTED];
   int depth;
@@ -117,7 +118,7 @@ static void push_piece(Reader *r, PieceKind kind, const char *from, const char *
   if (from == to) return;
   Piece piece = {.kind = kind, .text = printer_text(r->pr, from, (size_t)(to - from)), .tensor = tensor};
   if (r->depth > 0) piece.nest = r->nest[r->depth - 1];
-  piece.factor = from[-1] == ' ' && from[-2] == '*';
+  piece.factor = from - r->begin >= 2 && from[-1] == ' ' && from[-2] == '*';
   vec_push(r->pr->arena, &r->out->pieces, piece);
 }
 
@@ -225,7 +226,7 @@ static const char *read_line(Reader *r, const char *at) {
 Printed printer_read(Printer *pr, const char *scope, const char *text, const Text *kernels) {
   enter_kernels(pr, kernels);
   Printed out = {.scope = scope, .layer = scope, .name = ""};
-  Reader r = {.pr = pr, .out = &out, .key.arena = pr->arena, .start = text};
+  Reader r = {.pr = pr, .out = &out, .key.arena = pr->arena, .begin = text, .start = text};
   while (*text != '\0') {
     text = read_line(&r, text);
     out.lines++;
