@@ -151,7 +151,14 @@ template <class T> static __device__ void parcc_block_argmax(T &value, long &ind
   } while (0)
 
 // {pointer, bytes}, ...: what these buffers hold is not used any more. Only the host's checking mode looks at it.
-#define LIFETIME_END(...) ((void)0)
+#define LIFETIME_END(...)                                                                                              \
+  do {                                                                                                                 \
+    const struct {                                                                                                     \
+      void *at;                                                                                                        \
+      long bytes;                                                                                                      \
+    } parcc_ended_[] = {__VA_ARGS__};                                                                                  \
+    (void)parcc_ended_;                                                                                                \
+  } while (0)
 
 // ---- launches ------------------------------------------------------------------------------------------------------
 

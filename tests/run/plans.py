@@ -122,7 +122,10 @@ class Model:
         """Compiles, builds and runs a program. Its log and what it saved."""
         check = ["--check"] if check else []
         self.command("parcc", [tool("PARCC", "parcc"), self.path, "-q", "--dtype=f64", *self.defines, *plan, "-o", f"{out}.cu"])
-        self.command("parcc-cc", [tool("PARCC_CC", "parcc-cc"), "--target=host", *compiler(), "-O0", *check, f"{out}.cu", "-o", out])
+        build = [tool("PARCC_CC", "parcc-cc"), "--target=host", *compiler(), "-O0", *check, f"{out}.cu", "-o", out]
+        warnings = self.command("parcc-cc", build)
+        if warnings:
+            raise Failure("parcc-cc: a warning", warnings[:2000])
         launcher = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
         said = self.command("run", [*launcher, f"./{out}", "--data=synthetic", f"--steps={STEPS}", "--quiet", f"--log={out}.log",
                                     f"--save={out}.st"], PARCC_HOST_CHECK=str(len(check)), PARCC_HOST_SEED=str(seed))
