@@ -247,7 +247,7 @@ static void check_shard_item(Checker *c, const ShardItem *item, const Spaces *sp
     problem_add(c->problems, item->choice.loc, "the coordinates of the axis '%s' are 0 to %d", item->axis,
                 mesh.axis[axis].size - 1);
   else if (spaces->len == 0)
-    problem_add(c->problems, item->choice.loc, "@shard: no operator is left of this once it was simplified");
+    problem_add(c->problems, item->choice.loc, "@shard: nothing to divide: no operator has to compute this");
   else if (item->choice.kind == CHOICE_SPLIT) check_choice(c, &target, &item->choice);
 }
 

@@ -30,6 +30,19 @@
 #include "../host/kernel.h"
 #endif
 
+#ifndef PARCC_CHECK
+// {pointer, bytes}, ...: work that follows on stream compute will not use what these buffers hold: for the checking mode, in
+// which a use is then a fault until something is written there.
+#define LIFETIME_END(...)                                                                                              \
+  do {                                                                                                                 \
+    const struct {                                                                                                     \
+      void *at;                                                                                                        \
+      long bytes;                                                                                                      \
+    } parcc_ended_[] = {__VA_ARGS__};                                                                                  \
+    (void)parcc_ended_;                                                                                                \
+  } while (0)
+#endif
+
 #include "random.h"
 #include "scalar.h"
 

@@ -150,16 +150,6 @@ template <class T> static __device__ void parcc_block_argmax(T &value, long &ind
     BLOCK(i, n) best = ParccMin::join(best, static_cast<decltype(best)>(expression));                                  \
   } while (0)
 
-// {pointer, bytes}, ...: what these buffers hold is not used any more. Only the host's checking mode looks at it.
-#define LIFETIME_END(...)                                                                                              \
-  do {                                                                                                                 \
-    const struct {                                                                                                     \
-      void *at;                                                                                                        \
-      long bytes;                                                                                                      \
-    } parcc_ended_[] = {__VA_ARGS__};                                                                                  \
-    (void)parcc_ended_;                                                                                                \
-  } while (0)
-
 // ---- launches ------------------------------------------------------------------------------------------------------
 
 static inline unsigned parcc_blocks(long work, long work_a_block) {

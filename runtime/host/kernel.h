@@ -107,16 +107,6 @@ static inline __attribute__((always_inline)) double parcc_unkeyd(int64_t key) {
   do {                                                                                                                 \
     if ((work) > 0) kernel(__VA_ARGS__);                                                                               \
   } while (0)
-// {pointer, bytes}, ...: work that follows on stream compute will not use what these buffers hold: for the checking mode, in
-// which a use is then a fault until something is written there.
-#define LIFETIME_END(...)                                                                                              \
-  do {                                                                                                                 \
-    const struct {                                                                                                     \
-      void *at;                                                                                                        \
-      long bytes;                                                                                                      \
-    } parcc_ended_[] = {__VA_ARGS__};                                                                                  \
-    (void)parcc_ended_;                                                                                                \
-  } while (0)
 #else
 #include "check_launch.h"
 #endif
