@@ -73,20 +73,14 @@ def main():
     except ImportError as error:
         print(f"SKIPPED: {error}")
         sys.exit(77)
-    slow = []
+    ratios = {}
     for sample in sys.argv[1:] or MODELS:
         settings, count = steps.CASES[sample][:2]
         with tempfile.TemporaryDirectory() as folder:
             program, start = steps.build(sample, settings, folder, RANKS)
             rounds = [(steps.time_program(program, count, RANKS), time_torch(sample, start, folder, i)) for i in range(ROUNDS)]
-        ours, theirs = min(r[0] for r in rounds), min(r[1] for r in rounds)
-        print(f"{sample:8} batch {settings['batch']:4}, {RANKS} ranks: parcc {ours:9.2f} ms, PyTorch {theirs:9.2f} ms, "
-              f"ratio {ours / theirs:.2f}", flush=True)
-        if ours / theirs > LIMIT:
-            slow.append(sample)
-    if slow:
-        print(f"FAILED above {LIMIT}: {', '.join(slow)}")
-        sys.exit(1)
+        ratios[sample] = steps.told(f"{sample:8} batch {settings['batch']:4}, {RANKS} ranks", rounds)
+    steps.judge(ratios, LIMIT)
 
 
 if __name__ == "__main__":

@@ -90,6 +90,20 @@ class Torch:
         return statistics.median(times[1:])
 
 
+def told(what, rounds):
+    """Prints the shortest times, ours and PyTorch's, of all rounds, and returns their ratio."""
+    ours, theirs = min(r[0] for r in rounds), min(r[1] for r in rounds)
+    print(f"{what}: parcc {ours:9.2f} ms, PyTorch {theirs:9.2f} ms, ratio {ours / theirs:.2f}", flush=True)
+    return ours / theirs
+
+
+def judge(ratios, limit):
+    slow = [sample for sample, ratio in ratios.items() if ratio > limit]
+    if slow:
+        print(f"FAILED above {limit}: {', '.join(slow)}")
+        sys.exit(1)
+
+
 def main():
     try:
         import torch  # noqa: F401
@@ -99,20 +113,15 @@ def main():
     import networks
 
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    slow = []
+    ratios = {}
     for sample in sys.argv[1:] or CASES:
         settings, steps, size, channels, classes = CASES[sample]
         with tempfile.TemporaryDirectory() as folder:
             program, start = build(sample, settings, folder)
             other = Torch(getattr(networks, sample), start, settings, size, channels, classes)
             rounds = [(time_program(program, steps), other.time(steps)) for _round in range(ROUNDS)]
-        ours, theirs = min(r[0] for r in rounds), min(r[1] for r in rounds)
-        print(f"{sample:8} batch {settings['batch']:4}: parcc {ours:9.2f} ms, PyTorch {theirs:9.2f} ms, ratio {ours / theirs:.2f}", flush=True)
-        if ours / theirs > LIMIT:
-            slow.append(sample)
-    if slow:
-        print(f"FAILED above {LIMIT}: {', '.join(slow)}")
-        sys.exit(1)
+        ratios[sample] = told(f"{sample:8} batch {settings['batch']:4}", rounds)
+    judge(ratios, LIMIT)
 
 
 if __name__ == "__main__":
