@@ -71,17 +71,6 @@ Layout layout_replicated(void) {
   return layout;
 }
 
-bool layout_equal(const Layout *a, const Layout *b, int n_axes) {
-  for (int i = 0; i < n_axes; i++) {
-    const AxisLayout *x = &a->axis[i], *y = &b->axis[i];
-    if (x->kind != y->kind) return false;
-    if (x->kind == LAYOUT_SHARD && (x->dim != y->dim || memcmp(&a->cut[x->dim], &b->cut[y->dim], sizeof(Cut)) != 0)) return false;
-    if (x->kind == LAYOUT_PARTIAL && x->reduce != y->reduce) return false;
-    if (x->kind == LAYOUT_PINNED && x->pin != y->pin) return false;
-  }
-  return true;
-}
-
 Cut cut_plain(int64_t extent, int64_t unit) { return (Cut){extent / unit, unit, 0, unit - 1, 1}; }
 
 bool cut_is_plain(const Cut *cut, int64_t extent) {

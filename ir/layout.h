@@ -66,7 +66,6 @@ typedef struct Block { int64_t lo, len; } Block;
 
 OpSharding sharding_replicate(void);
 Layout layout_replicated(void);
-bool layout_equal(const Layout *a, const Layout *b, int n_axes);
 Cut cut_plain(int64_t extent, int64_t unit);
 bool cut_is_plain(const Cut *cut, int64_t extent);
 // The axes that shard a dimension, as a set of bits.

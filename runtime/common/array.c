@@ -89,9 +89,3 @@ void array_copy(const Array *array, size_t first, size_t count, double scale, do
   case PARCC_INT: CONVERT_ALL(int32_t) return;
   }
 }
-
-double array_element(const Array *array, size_t index) {
-  double value = 0;
-  array_copy(array, index, 1, 1, 0, PARCC_DOUBLE, &value);
-  return value;
-}

@@ -45,7 +45,4 @@ bool array_holds_integers(const Array *array);
 // dst[i] = element[first + i] * scale + offset. dst is of the type named.
 void array_copy(const Array *array, size_t first, size_t count, double scale, double offset, ParccType type, void *dst);
 
-// One element, as it is stored.
-double array_element(const Array *array, size_t index);
-
 #endif

@@ -1,4 +1,4 @@
-#include "../../ir/layout.h"
+#include "../../ir/reshard.h"
 #include "check.h"
 
 // Blocks of every extent over every number of ranks: in order, nothing lost, nothing twice, sizes at most a unit apart.
@@ -32,13 +32,14 @@ static void meshes_count_ranks(void) {
 }
 
 static void layouts_compare_what_counts(void) {
+  const Mesh mesh = {.n_axes = 2, .axis = {{"a", 2}, {"b", 3}}}, first = {.n_axes = 1, .axis = {{"a", 2}}};
   Layout a = {0}, b = {0};
-  CHECK(layout_equal(&a, &b, 2));
+  CHECK(reshard_axes(&mesh, &a, &b) == 0);
   a.axis[1] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = 0};
-  CHECK(!layout_equal(&a, &b, 2));
-  CHECK(layout_equal(&a, &b, 1));
+  CHECK(reshard_axes(&mesh, &a, &b) == 1u << 1);
+  CHECK(reshard_axes(&first, &a, &b) == 0);
   b.axis[1] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = 1};
-  CHECK(!layout_equal(&a, &b, 2));
+  CHECK(reshard_axes(&mesh, &a, &b) == 1u << 1);
 }
 
 // What ranks hold of a plain cut tiles the dimension; a window's needs reach over it and stay inside of the extent.
