@@ -38,6 +38,12 @@ bool extent_equal(Extent a, Extent b) {
          memcmp(a.more, b.more, sizeof *a.more * (size_t)a.n_more) == 0;
 }
 
+int kernel_find_tensor(const Kernel *kernel, int tensor) {
+  for (int i = 0; i < kernel->tensors.len; i++)
+    if (kernel->tensors.at[i].tensor == tensor) return i;
+  return -1;
+}
+
 bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b) { return a->buffer == b->buffer && a->offset == b->offset; }
 
 const char *layer_common(Arena *arena, const char *a, const char *b) {

@@ -222,6 +222,7 @@ Extent extent_mul(Extent a, Extent b);
 int64_t extent_of_rank(const Program *program, Extent e, int rank);
 int64_t extent_max(const Program *program, Extent e); // on the largest rank
 bool extent_equal(Extent a, Extent b);
+int kernel_find_tensor(const Kernel *kernel, int tensor); // position in kernel->tensors, or -1
 // Whether two tensors lie in the same memory: one is a view of the other, or in its place.
 bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b);
 

@@ -19,12 +19,6 @@ typedef struct Merge {
   int *position; // by kernel tensor: where (a, b) stand side by side; -1: in no access; -2: not seen
 } Merge;
 
-int kernel_find_tensor(const Kernel *kernel, int tensor) {
-  for (int i = 0; i < kernel->tensors.len; i++)
-    if (kernel->tensors.at[i].tensor == tensor) return i;
-  return -1;
-}
-
 static void settle(Merge *m, int tensor, int position) {
   int *known = &m->position[kernel_find_tensor(m->kernel, tensor)];
   if (*known == -2) *known = position;

@@ -9,6 +9,5 @@ KernelTensor kernel_tensor(Lowering *l, const Graph *graph, int tensor);
 // Drops dimensions of extent 1 and merges as many of the others as possible; dims[0 .. n_grid) are rows, each stage's inner dims its own.
 // `keep`: a dimension that may not be merged, or -1; its number afterwards is returned.
 int kernel_collapse(Arena *arena, Kernel *kernel, int keep);
-int kernel_find_tensor(const Kernel *kernel, int tensor); // position in kernel->tensors, or -1
 
 #endif
