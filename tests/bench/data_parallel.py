@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""The time of a data-parallel training step on 2 ranks against PyTorch's DistributedDataParallel over gloo with 2 processes, one
-thread each: data_parallel.py [MODEL...]
+"""The time of a training step on 2 ranks against PyTorch's DistributedDataParallel over gloo with 2 processes, one thread each:
+data_parallel.py [CASE...]
 
-Both train the same network from the same parameters in f32, by turns in one run, each rank on half of the batch. The time of a
-side is the median step of its best round. Prints a line for each model; ends with code 1 where a ratio is above LIMIT.
+A case is a sample under data parallelism, or under a plan of samples/plans. Both sides train the same network from the same
+parameters in f32, by turns in one run. The time of a side is the median step of its best round. Prints a line for each case;
+ends with code 1 where a ratio is above LIMIT.
 """
 
 import os
@@ -18,7 +19,7 @@ import steps
 LIMIT = 1.0
 RANKS = 2
 ROUNDS = 3
-MODELS = ["mlp", "alexnet"]
+CASES = {"mlp": "mlp", "alexnet": "alexnet", "alexnet-one-weird-trick": "alexnet"}  # the sample of each
 
 
 def work(sample, start, store, rank):
@@ -74,12 +75,14 @@ def main():
         print(f"SKIPPED: {error}")
         sys.exit(77)
     ratios = {}
-    for sample in sys.argv[1:] or MODELS:
+    for case in sys.argv[1:] or CASES:
+        sample = CASES[case]
+        plan = [] if case == sample else ["--plan-in", f"{steps.ROOT}/samples/plans/{case}.plan"]
         settings, count = steps.CASES[sample][:2]
         with tempfile.TemporaryDirectory() as folder:
-            program, start = steps.build(sample, settings, folder, RANKS)
+            program, start = steps.build(sample, settings, folder, RANKS, plan)
             rounds = [(steps.time_program(program, count, RANKS), time_torch(sample, start, folder, i)) for i in range(ROUNDS)]
-        ratios[sample] = steps.told(f"{sample:8} batch {settings['batch']:4}, {RANKS} ranks", rounds)
+        ratios[case] = steps.told(f"{case:23} batch {settings['batch']:3}, {RANKS} ranks", rounds)
     steps.judge(ratios, LIMIT)
 
 

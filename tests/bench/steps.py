@@ -34,12 +34,12 @@ def launcher(ranks):
     return ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
 
 
-def build(sample, settings, folder, ranks=1):
+def build(sample, settings, folder, ranks=1, plan=()):
     program = f"{folder}/{sample}"
     defines = [f"-D{key}={value}" for key, value in settings.items()]
     parcc = os.environ.get("PARCC", ROOT + "/build/bin/parcc")
     parcc_cc = os.environ.get("PARCC_CC", ROOT + "/build/bin/parcc-cc")
-    subprocess.run([parcc, f"{ROOT}/samples/{sample}.dnn", "-o", program + ".cu", *defines, f"--ranks={ranks}"], check=True)
+    subprocess.run([parcc, f"{ROOT}/samples/{sample}.dnn", "-o", program + ".cu", *defines, *(plan or [f"--ranks={ranks}"])], check=True)
     subprocess.run([parcc_cc, "--target=host", program + ".cu", "-o", program], check=True)
     start = program + ".safetensors"
     subprocess.run([*launcher(ranks), program, "--data", "synthetic", "--steps", "0", "--quiet", "--save", start], check=True, stdout=subprocess.DEVNULL)

@@ -59,6 +59,14 @@ def vgg16(params):
             "all_gather": gather(batch * (features + 2 * hidden), 4), "reduce_scatter": gather(2 * batch * hidden, 4)}
 
 
+def alexnet(params):
+    """As for vgg16, but the gradients of the features [batch, 9216] are scattered, too."""
+    batch, features, hidden = 16, 9216, 4096
+    conv = sum(n for name, n in params.items() if name.startswith("conv"))
+    moved = gather(batch * (features + 2 * hidden), 2)
+    return {"all_reduce": reduce(conv + 3 * batch, 2), "all_gather": moved, "reduce_scatter": moved}
+
+
 def bigram(p):
     """Rows looked up, and the gradient of what the logits are made of [batch, width]; maximum, sum and picked logit [batch]."""
     return lambda params: {"all_reduce": reduce(64 * (2 * 64 + 3), p)}
@@ -149,6 +157,7 @@ class Case:
 
 
 CASES = {
+    "alexnet-one-weird-trick": Case("alexnet", "batch=16", "batch=5 size=63 width=4 hidden=12 classes=5", alexnet),
     "mlp-columns-rows": Case("mlp", "", "batch=7 size=12 width=9", mlp_columns_rows),
     "mlp-sharded-states": Case("mlp", "", "batch=7 size=12 width=9", mlp_sharded),
     "mlp-sharded-parameters": Case("mlp", "", "batch=7 size=12 width=9", mlp_sharded),
