@@ -130,6 +130,7 @@ static const GradientCase gradient_cases[] = {
     // layers
     {"param x[$, 3] = normal(); y = dense(x, 4);", {"2", "1", "3, 2", "2, 1, 2"}},
     {"param x[$, 3] = normal(); y = dense(x, 2, bias = false, init = 'xavier');", {"2", "5", "3, 2"}},
+    {"param x[$, 3] = normal(); y = projections(x, 2, 4);", {"2", "1", "3, 2", "2, 1, 2"}},
     {"param x[$] = normal(); y = conv(x, filters = 3, kernel = 2, pad = 1);", {"2, 2, 5", "1, 1, 3, 4", "2, 2, 2, 2, 3"}},
     {"param x[$] = normal(); y = conv(x, filters = 4, kernel = 3, stride = 2, pad = 1, groups = 2, bias = false, init = 'kaiming');", {"2, 2, 5", "1, 4, 3, 4", "1, 2, 2, 2, 3"}},
     {"param q[b, t, h, d] = normal(); param k[b, u, h, d] = normal(); param v[b, u, h, d] = normal(); y = attention(q, k, v, causal = causal);",
