@@ -3,7 +3,7 @@
 
 The sample is compiled for one rank, reduced in size; its train block is replaced by one with plain settings, so that the
 learning rate is not a warm-up's. The parameters that the program starts from are exported, PyTorch starts from them too, and
-both train 5 steps on the same images. The losses and gradient norms must agree. PyTorch always computes in f64.
+both train 5 steps on the same data. The losses and gradient norms must agree. PyTorch always computes in f64.
 """
 
 import json
@@ -32,6 +32,11 @@ CASES = {
     "resnet50.f32": (dict(batch=6, size=64, depth=50, width=4, classes=10), "sgd(lr = 1e-4)", "clip = 0.5;"),
     "inception_v3.f32": (dict(batch=6, size=115, width=8, classes=10, rate=0), "sgd(lr = 1e-4)", "clip = 0.1;"),
     "inception_v3": (dict(batch=6, size=115, width=8, classes=10, rate=0), "adamw(lr = 1e-4, weight_decay = 0.1)", ""),
+    "charlm": (dict(batch=5, context=6, width=16, layers=2), "adam(lr = 0.01)", "clip = 1.0;"),
+}
+# Inputs of models that read sequences, and how many values each may have; the last one is what the logits are held against.
+SEQUENCES = {
+    "charlm": dict(byte=256, next=256),
 }
 
 
@@ -62,15 +67,26 @@ def write_data(folder, idx, batch, size, channels, classes, dtype):
     return pixels.reshape(batch, 1, size, size) / 255.0, label
 
 
-def make_model(root, sample, folder, optimizer, settings, idx):
+def write_sequences(folder, ranges, batch, context):
+    """The same for sequences of integers: one array for each input."""
+    import numpy as np
+
+    random = np.random.default_rng(7)
+    arrays = [random.integers(0, values, (batch, context)) for values in ranges.values()]
+    for name, array in zip(ranges, arrays):
+        np.save(f"{folder}/{name}.npy", array.astype(np.int32))
+    return arrays
+
+
+def make_model(root, sample, folder, optimizer, settings, sources):
     with open(f"{root}/samples/{sample}.dnn") as file:
         text = file.read()
     text, found = re.subn(r"\ntrain \{.*?\n\}\n", "\n", text, flags=re.S)
     if found != 1:
         fail(f"samples/{sample}.dnn has {found} train blocks")
-    image, label = ('idx("image.gz") / 255', 'idx("label.gz")') if idx else ('npy("image.npy")', 'npy("label.npy")')
     with open(f"{folder}/{sample}.dnn", "w") as file:
-        file.write(f"{text}\ntrain {{\n  data image = {image};\n  data label = {label};\n")
+        file.write(f"{text}\ntrain {{\n")
+        file.writelines(f"  data {name} = {source};\n" for name, source in sources.items())
         file.write(f"  optimizer = {optimizer};\n  {settings}\n  steps = {STEPS};\n}}\n")
 
 
@@ -105,7 +121,7 @@ def make_optimizer(parameters, text):
     return {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](parameters, **options)
 
 
-def train(network, tensors, image, label, parameters, optimizer_text, clip):
+def train(network, tensors, inputs, label, parameters, optimizer_text, clip):
     """Five steps in PyTorch. Returns what a line of the log must have, by name."""
     import torch
     import torch.nn.functional as F
@@ -113,14 +129,15 @@ def train(network, tensors, image, label, parameters, optimizer_text, clip):
     torch.set_num_threads(1)
     weights = [torch.tensor(t, dtype=torch.float64, requires_grad=True) for t in tensors]
     optimizer = make_optimizer(weights, optimizer_text)
-    image, label = torch.tensor(image, dtype=torch.float64), torch.tensor(label, dtype=torch.int64)
+    inputs, label = [torch.tensor(array) for array in inputs], torch.tensor(label, dtype=torch.int64)
+    inputs = [array.to(torch.float64) if array.is_floating_point() else array for array in inputs]
     result = []
     for _step in range(STEPS):
         remaining = iter(weights)
-        logits, auxiliary = network(lambda: next(remaining), image, **parameters)
+        logits, auxiliary = network(lambda: next(remaining), *inputs, **parameters)
         if next(remaining, None) is not None:
             fail("the program has more parameters than the PyTorch model")
-        loss = F.cross_entropy(logits, label)
+        loss = F.cross_entropy(logits.flatten(0, -2), label.flatten())
         second = 0.4 * F.cross_entropy(auxiliary, label) if auxiliary is not None else None
         optimizer.zero_grad()
         total = loss if second is None else loss + second
@@ -162,14 +179,21 @@ def main():
     idx = sample in ("mlp", "lenet")
     clip = float(re.search(r"clip = ([\d.]+)", settings).group(1)) if "clip" in settings else None
     with tempfile.TemporaryDirectory() as folder:
-        size, channels = parameters.get("size", 28), 1 if idx else 3
-        data_type = "float32" if dtype == "f32" else "float64"
-        image, label = write_data(folder, idx, parameters["batch"], size, channels, 10, data_type)
-        make_model(root, sample, folder, optimizer, settings, idx)
+        if sample in SEQUENCES:
+            ranges = {name: parameters.get(values, values) for name, values in SEQUENCES[sample].items()}
+            *inputs, label = write_sequences(folder, ranges, parameters["batch"], parameters["context"])
+            sources = {name: f'npy("{name}.npy")' for name in ranges}
+        else:
+            size, channels = parameters.get("size", 28), 1 if idx else 3
+            data_type = "float32" if dtype == "f32" else "float64"
+            *inputs, label = write_data(folder, idx, parameters["batch"], size, channels, 10, data_type)
+            images, labels = ('idx("image.gz") / 255', 'idx("label.gz")') if idx else ('npy("image.npy")', 'npy("label.npy")')
+            sources = dict(image=images, label=labels)
+        make_model(root, sample, folder, optimizer, settings, sources)
         tensors, log = run_program(root, sample, folder, parameters, dtype)
     states = re.compile(r"\.(running_mean|running_var|velocity|moment1|moment2)$")
     start = [tensor for key, tensor in tensors.items() if not states.search(key)]
-    expected = train(getattr(networks, sample), start, image, label, parameters, optimizer, clip)
+    expected = train(getattr(networks, sample), start, inputs, label, parameters, optimizer, clip)
     if len(log) != STEPS:
         fail(f"{len(log)} steps in the log, expected {STEPS}")
     for step, (found, line) in enumerate(zip(log, expected), 1):

@@ -1,7 +1,8 @@
 """The sample models, written by hand for PyTorch.
 
 A network is a function of `param`, which gives the next parameter at every call (in the order in which the model text
-creates them), the images, and the settings of the model. It returns the logits, and the auxiliary logits or None.
+creates them), the images or other inputs, and the settings of the model. It returns the logits, and the auxiliary logits or
+None.
 """
 
 import torch
@@ -140,3 +141,21 @@ def inception_v3(param, x, rate=0.5, **_):
     for _block in range(2):
         x = inception_e(param, x)
     return F.linear(dropout(x.mean((2, 3)), rate), param(), param()), aux
+
+
+def lstm(param, x, biases=2, start=None, reverse=False):
+    """PyTorch's LSTM on our matrices: [4, u, c] lies as [4u, c]. The outputs, and the last h and c."""
+    weights = [param().flatten(0, 1) for _matrix in range(2 + biases)]
+    if start is None:
+        start = [x.new_zeros(x.shape[0], weights[1].shape[1])] * 2
+    start = [state[None] for state in start]
+    x = x.flip(1) if reverse else x
+    y, h, c = torch._VF.lstm(x, start, weights, biases == 2, 1, 0.0, True, False, True)
+    return (y.flip(1) if reverse else y), (h[0], c[0])
+
+
+def charlm(param, byte, layers=1, **_):
+    x = F.embedding(byte, param())
+    for _layer in range(layers):
+        x, _state = lstm(param, x)
+    return F.linear(x, param(), param()), None

@@ -23,6 +23,7 @@ vgg16) settings='batch=7 size=32 width=4 hidden=24 classes=10' ;;
 resnet) settings='batch=7 size=33 depth=18 width=4 classes=10' ;;
 resnet50) sample=resnet settings='batch=7 size=33 depth=50 width=4 classes=10' clip=0.01 ;;
 inception_v3) settings='batch=7 size=75 width=4 classes=10' clip=0.01 settings_f32='batch=7 size=115 width=8 classes=10' ;;
+charlm) settings='batch=7 context=5 width=12 layers=2' ;;
 units) settings='batch=7' folder=tests/run/plans ;;
 *) echo "parity.sh: no settings for '$sample'" >&2; exit 2 ;;
 esac

@@ -55,6 +55,7 @@ SAMPLES = {
     "lenet": Sample("batch=5 size=17"),
     "alexnet": Sample("batch=3 size=63 width=4 hidden=12 classes=5"),
     "resnet": Sample("batch=3 size=32 depth=18 width=4 classes=5", **{"[2, 2, 2, 2]": "[2, 1, 1, 1]"}),
+    "charlm": Sample("batch=5 context=3 width=6"),
     "inception_v3": Sample("batch=7 size=75 width=4 classes=5",
                            **{"[32, 64, 64]": "[32]", "[128, 160, 160, 192]": "[128]", "block in 0..2": "block in 0..1"}),
 }

@@ -136,6 +136,21 @@ static const GradientCase gradient_cases[] = {
     {"param q[b, t, h, d] = normal(); param k[b, u, h, d] = normal(); param v[b, u, h, d] = normal(); y = attention(q, k, v, causal = causal);",
      {"b = 2, t = 3, u = 3, h = 2, d = 2, causal = true", "b = 1, t = 2, u = 4, h = 1, d = 3, causal = false", "b = 1, t = 5, u = 5, h = 3, d = 1, causal = true"}},
     {"param x[b, t, c] = normal(); y = multihead(x, heads, causal = causal);", {"b = 2, t = 3, c = 4, heads = 2, causal = true", "b = 1, t = 4, c = 3, heads = 1, causal = false", "b = 1, t = 2, c = 6, heads = 3, causal = true"}},
+    // recurrent networks
+    {"param a[b, 4, u] = normal(); param c[b, u] = normal(); h, n = lstm_gates(a, c); y = h + n * n;", {"b = 2, u = 3", "b = 1, u = 1", "b = 3, u = 2"}},
+    {"param z[b, 4, u] = normal(); param h[b, v] = normal(); param c[b, u] = normal(); param r[4, u, v] = normal(); param p[v, u] = normal(); "
+     "n, m = lstm_cell(z, h, c, r, project = [p]); y = concat([n, m]);", {"b = 2, u = 3, v = 2", "b = 1, u = 1, v = 3", "b = 3, u = 2, v = 2"}},
+    {"param x[b, t, 3] = normal(); y = lstm(x, u);", {"b = 2, t = 3, u = 2", "b = 1, t = 1, u = 3", "b = 3, t = 5, u = 1"}},
+    {"param x[b, t, 2] = normal(); param s[b, v] = normal(); param m[b, 3] = normal(); e = lstm(x, 3, project = v, start = [s, m], "
+     "reverse = true, states = true, biases = 1, forget = 1); y[b, t, v] = e[0][b, t, v] * e[1][b, v] + (sum(u) e[2][b, u]);",
+     {"b = 2, t = 3, v = 2", "b = 1, t = 1, v = 3", "b = 3, t = 4, v = 4"}},
+    {"param z[b, 3, u] = normal(); param h[b, u] = normal(); param r[3, u, u] = normal(); param q[3, u] = normal(); y = gru_cell(z, h, r, bias = [q]);",
+     {"b = 2, u = 3", "b = 1, u = 1", "b = 3, u = 2"}},
+    {"param x[b, t, 3] = normal(); y = gru(x, u);", {"b = 2, t = 3, u = 2", "b = 1, t = 1, u = 3", "b = 3, t = 5, u = 1"}},
+    {"param x[b, t, 2] = normal(); param s[b, 3] = normal(); e = gru(x, 3, start = [s], reverse = true, states = true, bias = false); "
+     "y[b, t, u] = e[0][b, t, u] * e[1][b, u];", {"b = 2, t = 3", "b = 1, t = 1", "b = 3, t = 4"}},
+    {"param x[b, t, 3] = normal(); y = bilstm(x, u);", {"b = 2, t = 3, u = 2", "b = 1, t = 1, u = 3", "b = 3, t = 4, u = 1"}},
+    {"param x[b, t, 3] = normal(); y = bigru(x, u);", {"b = 2, t = 3, u = 2", "b = 1, t = 1, u = 3", "b = 3, t = 4, u = 1"}},
     // chains, so that sums of several contributions to one gradient are among them
     {"param x[n, 3] = normal(); h = dense(x, 5) |> relu; y = dense(h, 2) + dense(h * h, 2);", {"n = 4", "n = 1", "n = 3"}},
     {"param x[n, 2, 6, 6] = normal(); y = conv(x, 3, 3, pad = 1) |> batchnorm |> relu |> maxpool(2) |> conv(2, 2) |> global_avgpool |> softmax;", {"n = 2", "n = 3"}},

@@ -1,0 +1,30 @@
+#!/bin/sh
+# The samples have as many parameters as samples/README.md says, and as the networks they are named after.
+. "$(dirname "$0")/../run/common.sh"
+
+# count PARAMETERS SAMPLE [DEFINITION...]; PARAMETERS with commas, as people read them
+count() {
+  expected=$1 sample=$2
+  shift 2
+  found=$("$PARCC" --stats "$root/samples/$sample.dnn" "$@" | sed -n 's/^parameters  *//p')
+  echo "$sample $*: $found parameters"
+  check "$sample $* has $found parameters, not $expected" [ "$found" = "$(echo "$expected" | tr -d ,)" ]
+}
+
+# stated PARAMETERS SAMPLE: with the settings it has; the table of the README says the same.
+stated() {
+  count "$1" "$2"
+  check "samples/README.md does not say $1 of $2" grep -q "^| \`$2.dnn\` | $1" "$root/samples/README.md"
+}
+
+stated 669,706 mlp
+stated 61,706 lenet
+stated 61,100,840 alexnet
+stated 138,357,544 vgg16
+stated 25,557,032 resnet
+stated 27,161,264 inception_v3
+stated 3,249,792 bigram
+stated 2,363,648 charlm
+count 11,689,512 resnet -D depth=18
+count 60,192,808 resnet -D depth=152
+finish
