@@ -48,8 +48,10 @@ static Value call_list(Elab *e, const AstExpr *call, const Value *args, int n) {
   return (Value){.kind = VALUE_LIST, .list = {at, (int)len}};
 }
 
+// The rank of a tensor; that of a number is 0.
 static Value call_rank(Elab *e, const AstExpr *call, const Value *args, int n) {
   (void)n;
+  if (args[0].kind == VALUE_NUMBER || args[0].kind == VALUE_BOOL) return value_int(0);
   if (args[0].kind != VALUE_TENSOR) return wants(e, call->args.at[0].loc, "rank", "a tensor", args[0]);
   return value_int(graph_tensor(e->graph, args[0].tensor)->rank);
 }

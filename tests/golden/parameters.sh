@@ -27,4 +27,10 @@ stated 3,249,792 bigram
 stated 2,363,648 charlm
 count 11,689,512 resnet -D depth=18
 count 60,192,808 resnet -D depth=152
+stated 124,439,808 gpt2
+count 354,823,168 gpt2 -D size=355
+count 774,030,080 gpt2 -D size=774
+count 1,557,611,200 gpt2 -D size=1558
+count 124,475,904 gpt2 -D vocabulary=50304
+count 174,604,259,328 gpt2 -D size=175000
 finish

@@ -33,10 +33,12 @@ CASES = {
     "inception_v3.f32": (dict(batch=6, size=115, width=8, classes=10, rate=0), "sgd(lr = 1e-4)", "clip = 0.1;"),
     "inception_v3": (dict(batch=6, size=115, width=8, classes=10, rate=0), "adamw(lr = 1e-4, weight_decay = 0.1)", ""),
     "charlm": (dict(batch=5, context=6, width=16, layers=2), "adam(lr = 0.01)", "clip = 1.0;"),
+    "gpt2": (dict(batch=4, context=12, vocabulary=61, layers=2, width=24, heads=4), "adamw(lr = 1e-3, weight_decay = 0.1)", "clip = 1.0;"),
 }
-# Inputs of models that read sequences, and how many values each may have; the last one is what the logits are held against.
+# Inputs of models that read sequences, and how many values each may have (a number, or a setting); the last one is what the logits are held against.
 SEQUENCES = {
     "charlm": dict(byte=256, next=256),
+    "gpt2": dict(token="vocabulary", next="vocabulary"),
 }
 
 

@@ -159,3 +159,32 @@ def charlm(param, byte, layers=1, **_):
     for _layer in range(layers):
         x, _state = lstm(param, x)
     return F.linear(x, param(), param()), None
+
+
+def layer_norm(param, x, eps=1e-5):
+    return F.layer_norm(x, x.shape[-1:], param(), param(), eps)
+
+
+def multihead(param, x, heads, causal=True, padding=None):
+    """Attention by PyTorch's own; padding[b, u] where a key is none. Of the parameters, heads are a dimension."""
+    projections = [[param(), param()] for _ in range(3)]
+    weight, bias = (torch.cat([pair[i].flatten(0, 1) for pair in projections]) for i in range(2))
+    out_weight, out_bias = param().flatten(1), param()
+    later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1) if causal else None
+    x = x.transpose(0, 1)
+    y, _ = F.multi_head_attention_forward(x, x, x, x.shape[2], heads, weight, bias, None, None, False, 0.0, out_weight, out_bias,
+                                          key_padding_mask=padding, attn_mask=later, need_weights=False)
+    return y.transpose(0, 1)
+
+
+def gelu_tanh(x):
+    return F.gelu(x, approximate="tanh")
+
+
+def gpt2(param, token, layers, heads, **_):
+    words, places = param(), param()
+    x = F.embedding(token, words) + places
+    for _layer in range(layers):
+        x = x + multihead(param, layer_norm(param, x), heads)
+        x = x + F.linear(gelu_tanh(F.linear(layer_norm(param, x), param(), param())), param(), param())
+    return F.linear(layer_norm(param, x), words), None

@@ -58,6 +58,7 @@ SAMPLES = {
     "charlm": Sample("batch=5 context=3 width=6"),
     "inception_v3": Sample("batch=7 size=75 width=4 classes=5",
                            **{"[32, 64, 64]": "[32]", "[128, 160, 160, 192]": "[128]", "block in 0..2": "block in 0..1"}),
+    "gpt2": Sample("batch=3 context=5 vocabulary=19 layers=2 width=6 heads=3"),
 }
 
 

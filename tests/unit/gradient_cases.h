@@ -130,11 +130,14 @@ static const GradientCase gradient_cases[] = {
     // layers
     {"param x[$, 3] = normal(); y = dense(x, 4);", {"2", "1", "3, 2", "2, 1, 2"}},
     {"param x[$, 3] = normal(); y = dense(x, 2, bias = false, init = 'xavier');", {"2", "5", "3, 2"}},
-    {"param x[$, 3] = normal(); y = projections(x, 2, 4);", {"2", "1", "3, 2", "2, 1, 2"}},
     {"param x[$] = normal(); y = conv(x, filters = 3, kernel = 2, pad = 1);", {"2, 2, 5", "1, 1, 3, 4", "2, 2, 2, 2, 3"}},
     {"param x[$] = normal(); y = conv(x, filters = 4, kernel = 3, stride = 2, pad = 1, groups = 2, bias = false, init = 'kaiming');", {"2, 2, 5", "1, 4, 3, 4", "1, 2, 2, 2, 3"}},
     {"param q[b, t, h, d] = normal(); param k[b, u, h, d] = normal(); param v[b, u, h, d] = normal(); y = attention(q, k, v, causal = causal);",
      {"b = 2, t = 3, u = 3, h = 2, d = 2, causal = true", "b = 1, t = 2, u = 4, h = 1, d = 3, causal = false", "b = 1, t = 5, u = 5, h = 3, d = 1, causal = true"}},
+    {"param q[b, t, 2, 3] = normal(); param k[b, t, 2, 3] = normal(); param v[b, t, 2, 3] = normal(); input m[b, t]: int < 2; y = attention(q, k, v, causal = causal, mask = m, rate = rate);",
+     {"b = 2, t = 4, causal = true, rate = 0", "b = 3, t = 5, causal = false, rate = 0", "b = 2, t = 3, causal = true, rate = 0.3"}},
+    {"param x[$, 3] = normal(); y = into_heads(x, 2, 4) |> tanh |> from_heads(5);", {"2", "1", "3, 2"}},
+    {"param x[$, 3] = normal(); y = into_heads(x, 3, 1, bias = false, init = 'normal') |> from_heads(2, bias = false, init = 'normal', std = 1);", {"2", "5", "3, 2"}},
     {"param x[b, t, c] = normal(); y = multihead(x, heads, causal = causal);", {"b = 2, t = 3, c = 4, heads = 2, causal = true", "b = 1, t = 4, c = 3, heads = 1, causal = false", "b = 1, t = 2, c = 6, heads = 3, causal = true"}},
     // recurrent networks
     {"param a[b, 4, u] = normal(); param c[b, u] = normal(); h, n = lstm_gates(a, c); y = h + n * n;", {"b = 2, u = 3", "b = 1, u = 1", "b = 3, u = 2"}},
