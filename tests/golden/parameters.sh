@@ -25,6 +25,13 @@ stated 25,557,032 resnet
 stated 27,161,264 inception_v3
 stated 3,249,792 bigram
 stated 2,363,648 charlm
+stated 54,069,250 rnntc
+stated 108,111,632 rnnlm
+stated 807,600,384 rnn_big
+stated 135,068,928 nmt
+stated 280,858,880 gnmt8
+stated 822,752,126 lm1b
+stated 383,571,176 wresnet
 count 11,689,512 resnet -D depth=18
 count 60,192,808 resnet -D depth=152
 stated 124,439,808 gpt2
@@ -33,4 +40,10 @@ count 774,030,080 gpt2 -D size=774
 count 1,557,611,200 gpt2 -D size=1558
 count 124,475,904 gpt2 -D vocabulary=50304
 count 174,604,259,328 gpt2 -D size=175000
+# Layers of 8 H^2 + 8 H, and bytes in and out: within a hundredth of the 8 L H^2 that RNN-L-H stands for.
+count 1,344,602,368 rnn_big -D layers=10
+count 5,373,559,040 rnn_big -D layers=10 -D width=8192
+# With W = 1 the network that is widened; nearly all weights grow by W^2.
+count 25,557,032 wresnet -D widening=1
+count 5,820,386,920 wresnet -D depth=152 -D widening=10
 finish

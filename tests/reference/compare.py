@@ -34,12 +34,17 @@ CASES = {
     "inception_v3": (dict(batch=6, size=115, width=8, classes=10, rate=0), "adamw(lr = 1e-4, weight_decay = 0.1)", ""),
     "charlm": (dict(batch=5, context=6, width=16, layers=2), "adam(lr = 0.01)", "clip = 1.0;"),
     "gpt2": (dict(batch=4, context=12, vocabulary=61, layers=2, width=24, heads=4), "adamw(lr = 1e-3, weight_decay = 0.1)", "clip = 1.0;"),
+    "rnnlm": (dict(batch=6, context=5, vocabulary=60, width=12), "sgd(lr = 0.5, momentum = 0.9)", "clip = 5.0;"),
+    "nmt": (dict(batch=5, context=6, vocabulary=40, width=10), "adam(lr = 0.01)", ""),
 }
 # Inputs of models that read sequences, and how many values each may have (a number, or a setting); the last one is what the logits are held against.
 SEQUENCES = {
     "charlm": dict(byte=256, next=256),
     "gpt2": dict(token="vocabulary", next="vocabulary"),
+    "rnnlm": dict(word="vocabulary", next="vocabulary"),
+    "nmt": dict(source="vocabulary", target="vocabulary", next="vocabulary"),
 }
+IGNORED = {"nmt": 0}  # the label that is none
 
 
 def fail(text):
@@ -123,7 +128,7 @@ def make_optimizer(parameters, text):
     return {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](parameters, **options)
 
 
-def train(network, tensors, inputs, label, parameters, optimizer_text, clip):
+def train(sample, network, tensors, inputs, label, parameters, optimizer_text, clip):
     """Five steps in PyTorch. Returns what a line of the log must have, by name."""
     import torch
     import torch.nn.functional as F
@@ -139,7 +144,7 @@ def train(network, tensors, inputs, label, parameters, optimizer_text, clip):
         logits, auxiliary = network(lambda: next(remaining), *inputs, **parameters)
         if next(remaining, None) is not None:
             fail("the program has more parameters than the PyTorch model")
-        loss = F.cross_entropy(logits.flatten(0, -2), label.flatten())
+        loss = F.cross_entropy(logits.flatten(0, -2), label.flatten(), ignore_index=IGNORED.get(sample, -100))
         second = 0.4 * F.cross_entropy(auxiliary, label) if auxiliary is not None else None
         optimizer.zero_grad()
         total = loss if second is None else loss + second
@@ -195,7 +200,7 @@ def main():
         tensors, log = run_program(root, sample, folder, parameters, dtype)
     states = re.compile(r"\.(running_mean|running_var|velocity|moment1|moment2)$")
     start = [tensor for key, tensor in tensors.items() if not states.search(key)]
-    expected = train(getattr(networks, sample), start, inputs, label, parameters, optimizer, clip)
+    expected = train(sample, getattr(networks, sample), start, inputs, label, parameters, optimizer, clip)
     if len(log) != STEPS:
         fail(f"{len(log)} steps in the log, expected {STEPS}")
     for step, (found, line) in enumerate(zip(log, expected), 1):

@@ -188,3 +188,21 @@ def gpt2(param, token, layers, heads, **_):
         x = x + multihead(param, layer_norm(param, x), heads)
         x = x + F.linear(gelu_tanh(F.linear(layer_norm(param, x), param(), param())), param(), param())
     return F.linear(layer_norm(param, x), words), None
+
+
+def rnnlm(param, word, layers=2, **_):
+    return charlm(param, word, layers)
+
+
+def nmt(param, source, target, layers=2, **_):
+    """Words 0 are padding: those of the source are not attended to, the loss leaves out those of the target itself."""
+    read, written, ends = *(F.embedding(words, table) for words, table in zip((source, target), (param(), param()))), []
+    for _layer in range(layers):
+        read, end = lstm(param, read)
+        ends.append(end)
+    for layer in range(layers):
+        written, _end = lstm(param, written, start=ends[layer])
+    score = F.linear(written, param()) @ read.transpose(1, 2)
+    found = score.masked_fill((source == 0)[:, None, :], -torch.inf).softmax(2) @ read
+    x = F.linear(torch.cat([found, written], 2), param()).tanh()
+    return F.linear(x, param(), param()), None

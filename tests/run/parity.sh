@@ -26,6 +26,10 @@ resnet50) sample=resnet settings='batch=7 size=33 depth=50 width=4 classes=10' c
 inception_v3) settings='batch=7 size=75 width=4 classes=10' clip=0.01 settings_f32='batch=7 size=115 width=8 classes=10' ;;
 charlm) settings='batch=7 context=5 width=12 layers=2' ;;
 gpt2) settings='batch=7 context=9 vocabulary=31 layers=2 width=12 heads=3 rate=0.1' losses=--losses ;;
+rnnlm) settings='batch=7 context=3 width=10 vocabulary=19' ;;
+nmt) settings='batch=7 context=3 width=8 vocabulary=21' ;;
+gnmt8) settings='batch=7 context=3 width=6 vocabulary=13 layers=3' ;;
+lm1b) settings='batch=7 context=3 width=5 hidden=6 vocabulary=23 samples=8' ;;
 units) settings='batch=7' folder=tests/run/plans ;;
 *) echo "parity.sh: no settings for '$sample'" >&2; exit 2 ;;
 esac

@@ -56,6 +56,8 @@ SAMPLES = {
     "alexnet": Sample("batch=3 size=63 width=4 hidden=12 classes=5"),
     "resnet": Sample("batch=3 size=32 depth=18 width=4 classes=5", **{"[2, 2, 2, 2]": "[2, 1, 1, 1]"}),
     "charlm": Sample("batch=5 context=3 width=6"),
+    "rnnlm": Sample("batch=4 context=2 width=5 vocabulary=11"),
+    "nmt": Sample("batch=3 context=2 width=4 vocabulary=9"),
     "inception_v3": Sample("batch=7 size=75 width=4 classes=5",
                            **{"[32, 64, 64]": "[32]", "[128, 160, 160, 192]": "[128]", "block in 0..2": "block in 0..1"}),
     "gpt2": Sample("batch=3 context=5 vocabulary=19 layers=2 width=6 heads=3"),

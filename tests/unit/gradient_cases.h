@@ -154,6 +154,13 @@ static const GradientCase gradient_cases[] = {
      "y[b, t, u] = e[0][b, t, u] * e[1][b, u];", {"b = 2, t = 3", "b = 1, t = 1", "b = 3, t = 4"}},
     {"param x[b, t, 3] = normal(); y = bilstm(x, u);", {"b = 2, t = 3, u = 2", "b = 1, t = 1, u = 3", "b = 3, t = 4, u = 1"}},
     {"param x[b, t, 3] = normal(); y = bigru(x, u);", {"b = 2, t = 3, u = 2", "b = 1, t = 1, u = 3", "b = 3, t = 4, u = 1"}},
+    {"param s[b, t, u] = normal(); param m[b, u, d] = normal(); y = weigh(s, m);", {"b = 2, t = 3, u = 4, d = 2", "b = 1, t = 1, u = 1, d = 1", "b = 1, t = 4, u = 3, d = 5"}},
+    {"param q[b, t, a] = normal(); param k[b, s, a] = normal(); param v[a] = normal(); y = additive_score(q, k, v);",
+     {"b = 2, t = 3, s = 4, a = 2", "b = 1, t = 1, s = 1, a = 1", "b = 1, t = 4, s = 3, a = 5"}},
+    {"param x[b, t, 3] = normal(); param m[b, s, 2] = normal(); y = additive_attention(x, m, units);", {"b = 2, t = 3, s = 4, units = 4", "b = 1, t = 1, s = 1, units = 1", "b = 3, t = 2, s = 3, units = 2"}},
+    {"param x[b, t, 3] = normal(); param m[b, s, 2] = normal(); y = multiplicative_attention(x, m);", {"b = 2, t = 3, s = 4", "b = 1, t = 1, s = 1", "b = 3, t = 2, s = 3"}},
+    {"param x[b, 2, 3] = normal(); param m[b, s, 4] = normal(); input word[b, s]: int < 7; y = multiplicative_attention(x, m, keep = [word]);", {"b = 2, s = 5", "b = 1, s = 8", "b = 3, s = 6"}},
+    {"param x[$, 3] = normal(); param w[6, 3] = normal(); param b[6] = normal(); input label[$]: int < 6; y = sampled_cross_entropy(x, w, b, label, samples = 9);", {"4", "2, 3", "1", "7"}},
     // chains, so that sums of several contributions to one gradient are among them
     {"param x[n, 3] = normal(); h = dense(x, 5) |> relu; y = dense(h, 2) + dense(h * h, 2);", {"n = 4", "n = 1", "n = 3"}},
     {"param x[n, 2, 6, 6] = normal(); y = conv(x, 3, 3, pad = 1) |> batchnorm |> relu |> maxpool(2) |> conv(2, 2) |> global_avgpool |> softmax;", {"n = 2", "n = 3"}},
