@@ -253,9 +253,21 @@ static void read_stored(Codegen *g) {
 
 // ---- what the runtime is told ------------------------------------------------------------------------------------
 
+// Of inputs that are windows of a sequence: how those lie in it.
+static void print_windows(const Codegen *g, Text *out) {
+  for (int i = 0; i < g->p->inputs.len; i++) {
+    const DataSource *source = &g->p->model->inputs.at[i].source;
+    if (!source->sequence) continue;
+    text_printf(out, "\nstatic const ParccWindows windows_%d = {%lld, %lld, %s}; // shift, stride, part held out for the test split",
+                i, (long long)source->shift, (long long)source->stride,
+                name_number(g->arena, source->held_out, TYPE_REAL, true));
+  }
+}
+
 static void print_inputs(const Codegen *g, Text *out) {
   const Program *p = g->p;
-  text_printf(out, "\nstatic const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset\n");
+  print_windows(g, out);
+  text_printf(out, "\nstatic const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows\n");
   for (int i = 0; i < p->inputs.len; i++) {
     const Input *input = &p->model->inputs.at[i];
     const Tensor *tensor = graph_tensor(p->model->train, names_get(&p->model->train->tensor_names, input->name));
@@ -269,8 +281,9 @@ static void print_inputs(const Codegen *g, Text *out) {
       else text_printf(out, "\"%s\", ", name_in_string(g->arena, files[f]));
     }
     const double scale = input->source.kind == NULL ? 1 : input->source.scale;
-    text_printf(out, "%s, %s}},\n", name_number(g->arena, scale, TYPE_REAL, true),
-                name_number(g->arena, input->source.offset, TYPE_REAL, true));
+    const char *windows = input->source.sequence ? arena_printf(g->arena, "&windows_%d", i) : "NULL";
+    text_printf(out, "%s, %s, %s}},\n", name_number(g->arena, scale, TYPE_REAL, true),
+                name_number(g->arena, input->source.offset, TYPE_REAL, true), windows);
   }
   text_printf(out, "};\n");
 }

@@ -294,6 +294,13 @@ bool elab_is_builtin(const char *name);
 Value elab_builtin(Elab *e, const AstExpr *call);
 Value elab_view(Elab *e, const AstExpr *call);
 
+// ---- data sources (elab_source.c)
+
+bool elab_is_source(const char *name); // idx, npy, text, ...
+Value elab_source(Elab *e, const AstExpr *call);
+// A source times, divided by, plus or minus a number.
+Value elab_source_binary(Elab *e, Loc loc, AstOp op, Value a, Value b);
+
 // ---- index statements (elab_index.c, elab_term.c, elab_access.c, elab_free.c, elab_emit.c)
 
 // A scalar inside of an index expression.

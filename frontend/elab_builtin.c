@@ -1,4 +1,4 @@
-// Built-in functions that are no scalar functions: len, list, range, rank, extent, str; idx and npy in train blocks.
+// Built-in functions that are no scalar functions: len, list, range, rank, extent, str.
 #include "elab.h"
 
 typedef struct Builtin {
@@ -76,20 +76,6 @@ static Value call_str(Elab *e, const AstExpr *call, const Value *args, int n) {
   return wants(e, call->args.at[0].loc, "str", "a number, true, false or a string", args[0]);
 }
 
-static Value call_source(Elab *e, const AstExpr *call, const Value *args, int n) {
-  if (!elab_in_train_block(e)) {
-    elab_error(e, call->loc, "'%s' stands only in train { data NAME = %s(...); }", call->text, call->text);
-    return value_error();
-  }
-  for (int i = 0; i < n; i++)
-    if (args[i].kind != VALUE_STRING || args[i].string[0] == '\0')
-      return wants(e, call->args.at[i].loc, call->text, "the name of a file", args[i]);
-  DataSource *source = NEW(e->arena, DataSource);
-  *source = (DataSource){.kind = call->text, .train_file = args[0].string, .scale = 1};
-  if (n == 2) source->test_file = args[1].string;
-  return (Value){.kind = VALUE_SOURCE, .source = source};
-}
-
 static Value call_random(Elab *e, const AstExpr *call, const Value *args, int n) {
   (void)args, (void)n;
   elab_error(e, call->loc, "'%s' varies by element: it stands only in index statements and initialisers", call->text);
@@ -104,8 +90,6 @@ static const Builtin builtins[] = {
     {"rank", 1, 1, {"x", NULL}, call_rank},
     {"extent", 2, 2, {"x", "dim"}, call_extent},
     {"str", 1, 1, {"value", NULL}, call_str},
-    {"idx", 1, 2, {"train", "test"}, call_source},
-    {"npy", 1, 2, {"train", "test"}, call_source},
     {"uniform", 0, 2, {NULL, NULL}, call_random},
     {"normal", 0, 2, {NULL, NULL}, call_random},
 };
@@ -116,9 +100,10 @@ static const Builtin *find(const char *name) {
   return NULL;
 }
 
-bool elab_is_builtin(const char *name) { return find(name) != NULL; }
+bool elab_is_builtin(const char *name) { return find(name) != NULL || elab_is_source(name); }
 
 Value elab_builtin(Elab *e, const AstExpr *call) {
+  if (elab_is_source(call->text)) return elab_source(e, call);
   const Builtin *b = find(call->text);
   const int n = call->args.len;
   Value args[2] = {{0}, {0}};

@@ -123,7 +123,7 @@ static void add_data(Elab *e, const AstStmt *stmt) {
   const AstTarget *target = &stmt->targets.at[0];
   const Value v = elab_expr(e, stmt->value);
   if (!is_error(v) && v.kind != VALUE_SOURCE)
-    elab_error(e, stmt->value->loc, "expected a data source such as idx(\"file\") or npy(\"file\"), found %s",
+    elab_error(e, stmt->value->loc, "expected a data source such as idx(\"file\") or text(\"file\"), found %s",
                value_describe(e, v));
   for (int i = 0; i < e->train.data.len; i++) {
     if (!str_eq(e->train.data.at[i].input, target->name)) continue;

@@ -188,35 +188,9 @@ static Value mismatch(Elab *e, Loc loc, AstOp op, Value a, Value b) {
   return value_error();
 }
 
-// A data source times, divided by, plus or minus a number: value = raw * scale + offset.
-static Value source_binary(Elab *e, Loc loc, AstOp op, Value a, Value b) {
-  const bool left = a.kind == VALUE_SOURCE;
-  const Value other = left ? b : a;
-  if (other.kind != VALUE_NUMBER || isinf(other.number)) return mismatch(e, loc, op, a, b);
-  DataSource *source = NEW(e->arena, DataSource);
-  *source = *(left ? a.source : b.source);
-  const double x = other.number;
-  if (op == AST_ADD) {
-    source->offset += x;
-  } else if (op == AST_SUB) {
-    if (!left) source->scale = -source->scale;
-    source->offset = left ? source->offset - x : x - source->offset;
-  } else if (op == AST_MUL || (op == AST_DIV && left)) {
-    if (op == AST_DIV && x == 0) {
-      elab_error(e, loc, "division by zero");
-      return value_error();
-    }
-    source->scale = op == AST_MUL ? source->scale * x : source->scale / x;
-    source->offset = op == AST_MUL ? source->offset * x : source->offset / x;
-  } else {
-    return mismatch(e, loc, op, a, b);
-  }
-  return (Value){.kind = VALUE_SOURCE, .source = source};
-}
-
 Value value_binary(Elab *e, Loc loc, AstOp op, Value a, Value b) {
   if (is_error(a) || is_error(b)) return value_error();
-  if (a.kind == VALUE_SOURCE || b.kind == VALUE_SOURCE) return source_binary(e, loc, op, a, b);
+  if (a.kind == VALUE_SOURCE || b.kind == VALUE_SOURCE) return elab_source_binary(e, loc, op, a, b);
   const bool run = a.kind == VALUE_RUN || b.kind == VALUE_RUN;
   if ((op == AST_EQ || op == AST_NE) && !run) return value_bool(values_equal(a, b) == (op == AST_EQ));
   if (op == AST_ADD && a.kind == VALUE_STRING && b.kind == VALUE_STRING) {

@@ -6,9 +6,12 @@
 #include "plan.h"
 
 typedef struct DataSource {
-  const char *kind; // "idx", "npy", or NULL: only synthetic data possible
+  const char *kind; // "idx", "npy", "text", "tokens", or NULL: only synthetic data possible
   const char *train_file, *test_file; // relative to --data; test_file may be NULL
   double scale, offset; // value = raw * scale + offset
+  bool sequence;        // text, tokens: samples are windows of one long sequence, and what follows holds
+  int64_t shift, stride; // window i begins at shift + i * stride; stride 0: the length of a window
+  double held_out;       // the test split is so much of the training file, its end; 0: test_file is
 } DataSource;
 
 typedef struct Input {

@@ -1,5 +1,6 @@
 #include "array.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -17,14 +18,25 @@ static bool measure(Array *array, const char *path, size_t *size, Fault *fault) 
   return true;
 }
 
+static bool open_text(Array *array, const char *path, Fault *fault) {
+  if (!data_file_open(&array->file, path, DATA_FILE_ANY, fault)) return false;
+  array->type = ELEMENT_U8;
+  array->rank = 1;
+  array->count = array->file.size;
+  array->extent[0] = (long)array->count;
+  return true;
+}
+
 bool array_open(Array *array, const char *path, const char *kind, Fault *fault) {
   static unsigned char head[DATA_HEAD_BYTES];
   size_t bytes = 0, size = 0;
   memset(array, 0, sizeof *array);
+  if (strcmp(kind, "text") == 0) return open_text(array, path, fault);
   if (!data_file_read_head(path, head, &bytes, fault)) return false;
   bool known;
   if (strcmp(kind, "idx") == 0) known = array_parse_idx(array, path, head, bytes, fault);
   else if (strcmp(kind, "npy") == 0) known = array_parse_npy(array, path, head, bytes, fault);
+  else if (strcmp(kind, "tokens") == 0) known = array_parse_tokens(array, path, head, bytes, fault);
   else known = fault_set(fault, FAIL_INTERNAL, "no reader for data of kind %s", kind);
   if (!known || !measure(array, path, &size, fault)) return false;
   return data_file_open(&array->file, path, size, fault);
@@ -33,6 +45,18 @@ bool array_open(Array *array, const char *path, const char *kind, Fault *fault) 
 void array_close(Array *array) { data_file_close(&array->file); }
 
 bool array_holds_integers(const Array *array) { return array->type != ELEMENT_F32 && array->type != ELEMENT_F64; }
+
+double array_largest(const Array *array) {
+  switch (array->type) {
+  case ELEMENT_U8: return UINT8_MAX;
+  case ELEMENT_I8: return INT8_MAX;
+  case ELEMENT_U16: return UINT16_MAX;
+  case ELEMENT_I16: return INT16_MAX;
+  case ELEMENT_U32: return UINT32_MAX;
+  case ELEMENT_I32: return INT32_MAX;
+  default: return INFINITY;
+  }
+}
 
 // Loads element i of the array, which may lie at any address, in the file's byte order.
 #define LOADER(name, type, bits, swap)                                                                                 \

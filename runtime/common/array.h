@@ -32,15 +32,19 @@ typedef struct {
   size_t header_bytes, count; // count: elements in all
 } Array;
 
-// Opens a file of a kind ("idx" or "npy") and checks its size against its header. Whatever the result, array_close.
+// Opens a file of a kind ("idx", "npy", "text": its bytes, "tokens": whole numbers in one row) and checks its size against its header. Whatever the result, array_close.
 bool array_open(Array *array, const char *path, const char *kind, Fault *fault);
 void array_close(Array *array);
 
 // The readers of headers: fill type, big_endian, rank, extent and header_bytes.
 bool array_parse_idx(Array *array, const char *path, const unsigned char *head, size_t bytes, Fault *fault);
 bool array_parse_npy(Array *array, const char *path, const unsigned char *head, size_t bytes, Fault *fault);
+bool array_parse_tokens(Array *array, const char *path, const unsigned char *head, size_t bytes, Fault *fault);
 
 bool array_holds_integers(const Array *array);
+
+// The largest whole number that an element may be.
+double array_largest(const Array *array);
 
 // dst[i] = element[first + i] * scale + offset. dst is of the type named.
 void array_copy(const Array *array, size_t first, size_t count, double scale, double offset, ParccType type, void *dst);

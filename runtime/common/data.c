@@ -1,4 +1,5 @@
 // Opens the inputs of both splits.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +17,19 @@ const Source *data_source(Split split, int input) { return &splits[split].source
 
 uint64_t data_fingerprint(void) {
   uint64_t hash = 0;
-  for (int i = 0; i < run.model->n_inputs; i++)
-    hash = hash_word(hash, source_fingerprint(data_source(SPLIT_TRAIN, i)));
+  for (int i = 0; i < run.model->n_inputs; i++) hash = hash_word(hash, source_fingerprint(data_source(SPLIT_TRAIN, i)));
   return hash;
 }
 
 long data_samples(Split split) { return splits[split].samples; }
+
+static bool same_samples(const Source *sources, Fault *fault) {
+  for (int i = 1; i < run.model->n_inputs; i++)
+    if (sources[i].samples != sources[0].samples)
+      return fault_set(fault, FAIL_RUN, "%s has %ld samples, but %s has %ld", sources[i].array.file.path,
+                       sources[i].samples, sources[0].array.file.path, sources[0].samples);
+  return true;
+}
 
 static bool open_split(Split split, Fault *fault) {
   const ParccModel *model = run.model;
@@ -32,12 +40,27 @@ static bool open_split(Split split, Fault *fault) {
   for (int i = 0; i < model->n_inputs; i++) {
     if (synthetic) source_make(&sources[i], &model->inputs[i], i, parcc.seed, test);
     else if (!source_open(&sources[i], &model->inputs[i], run.options.data, test, fault)) return false;
-    if (sources[i].samples != sources[0].samples)
-      return fault_set(fault, FAIL_RUN, "%s has %ld samples, but %s has %ld", sources[i].array.file.path,
-                       sources[i].samples, sources[0].array.file.path, sources[0].samples);
   }
+  for (int i = 0; i < model->n_inputs; i++)
+    for (int k = 0; k < i; k++) source_align(&sources[i], &sources[k]);
   splits[split].samples = sources[0].samples;
-  return true;
+  return same_samples(sources, fault);
+}
+
+// What the windows of a sequence leave over: of several inputs from one file, the one that reaches furthest tells.
+void data_tell(void) {
+  for (int split = 0; split < 2; split++)
+    for (int i = 0; splits[split].sources != NULL && i < run.model->n_inputs; i++) {
+      const Source *source = &splits[split].sources[i];
+      const size_t left = source_left_over(source);
+      bool furthest = left > 0;
+      for (int k = 0; furthest && k < run.model->n_inputs; k++)
+        furthest = k == i || !source_same_windows(source, source + k - i) || left < source_left_over(source + k - i);
+      if (furthest)
+        fprintf(stderr, "%s: %s split of %s: %ld samples of %zu, %zu left over at the end\n", run.model->name,
+                split == SPLIT_TEST ? "test" : "training", source->array.file.path, source->samples,
+                source->sample_elements, left);
+    }
 }
 
 // What cannot be evaluated is better known before training than after.

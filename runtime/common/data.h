@@ -7,6 +7,9 @@
 
 const Source *data_source(Split split, int input);
 
+// Says on stderr what the samples leave out of a sequence.
+void data_tell(void);
+
 // Of the training split of all inputs.
 uint64_t data_fingerprint(void);
 

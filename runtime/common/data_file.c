@@ -69,11 +69,15 @@ static bool wrong_size(Fault *fault, const char *path, size_t has, size_t wants)
                    has < wants ? "truncated" : "too long", has, wants);
 }
 
-static bool map(DataFile *file, size_t size, off_t has, Fault *fault) {
-  if ((unsigned long long)has != size) return wrong_size(fault, file->path, (size_t)has, size);
+static bool map(DataFile *file, const struct stat *info, Fault *fault) {
+  const size_t has = (size_t)info->st_size;
+  if (!S_ISREG(info->st_mode)) return cannot_read(fault, file->path, "it is no regular file");
+  if (file->size == DATA_FILE_ANY) file->size = has;
+  if (has != file->size) return wrong_size(fault, file->path, has, file->size);
+  if (has == 0) return true; // nothing can be mapped, and nothing is
   const int fd = open(file->path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return cannot_read(fault, file->path, strerror(errno));
-  void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  void *bytes = mmap(NULL, has, PROT_READ, MAP_PRIVATE, fd, 0);
   const int error = errno;
   close(fd);
   if (bytes == MAP_FAILED) return cannot_read(fault, file->path, strerror(error));
@@ -82,7 +86,30 @@ static bool map(DataFile *file, size_t size, off_t has, Fault *fault) {
   return true;
 }
 
-static bool inflate_all(DataFile *file, gzFile gz, size_t size, off_t has, Fault *fault) {
+// As many bytes as the file has: room is made as they come.
+static bool inflate_any(DataFile *file, gzFile gz, Fault *fault) {
+  unsigned char *bytes = NULL;
+  size_t room = MAX_READ / 64, size = 0, got = 0;
+  do {
+    room *= 2;
+    unsigned char *larger = realloc(bytes, room);
+    if (larger == NULL) {
+      free(bytes);
+      return cannot_read(fault, file->path, "out of memory");
+    }
+    file->bytes = bytes = larger;
+    if (!read_some(gz, file->path, bytes + size, room - size, &got, fault)) return false;
+    size += got;
+  } while (size == room);
+  file->size = size;
+  int code;
+  gzerror(gz, &code);
+  return code != Z_BUF_ERROR || cannot_read(fault, file->path, "truncated");
+}
+
+static bool inflate_all(DataFile *file, gzFile gz, off_t has, Fault *fault) {
+  const size_t size = file->size;
+  if (size == DATA_FILE_ANY) return inflate_any(file, gz, fault);
   if (size / MAX_DEFLATE_RATIO > (size_t)has + DATA_HEAD_BYTES)
     return fault_set(fault, FAIL_RUN,
                      "%s: truncated: its %lld compressed bytes cannot hold the %zu its header describes", file->path,
@@ -96,21 +123,73 @@ static bool inflate_all(DataFile *file, gzFile gz, size_t size, off_t has, Fault
   return got == size || wrong_size(fault, file->path, got, size);
 }
 
-bool data_file_open(DataFile *file, const char *path, size_t size, Fault *fault) {
-  *file = (DataFile){.path = strdup(path), .size = size};
-  if (file->path == NULL) return cannot_read(fault, path, "out of memory");
+// The files that are open, each with how many share it.
+typedef struct OpenFile {
+  DataFile file;
+  int users;
+  struct OpenFile *next;
+} OpenFile;
+
+static OpenFile *open_files;
+
+static OpenFile *find_open(const char *path) {
+  for (OpenFile *open = open_files; open != NULL; open = open->next)
+    if (strcmp(open->file.path, path) == 0) return open;
+  return NULL;
+}
+
+static void release(DataFile *file) {
+  if (file->mapped) munmap((void *)file->bytes, file->size);
+  else free((void *)file->bytes);
+  free((void *)file->path);
+}
+
+static bool read_file(DataFile *file, Fault *fault) {
   gzFile gz;
   struct stat info = {0};
-  if (!open_gz(path, &gz, &info, fault)) return false;
-  const bool plain = gzdirect(gz) != 0;
-  const bool right = plain ? map(file, size, info.st_size, fault) : inflate_all(file, gz, size, info.st_size, fault);
+  if (!open_gz(file->path, &gz, &info, fault)) return false;
+  const bool right = gzdirect(gz) != 0 ? map(file, &info, fault) : inflate_all(file, gz, info.st_size, fault);
   gzclose(gz);
   return right;
 }
 
+bool data_file_open(DataFile *file, const char *path, size_t size, Fault *fault) {
+  OpenFile *open = find_open(path);
+  *file = (DataFile){0};
+  if (open == NULL) {
+    open = calloc(1, sizeof *open);
+    char *copy = strdup(path);
+    if (open == NULL || copy == NULL) {
+      free(open);
+      free(copy);
+      return cannot_read(fault, path, "out of memory");
+    }
+    *open = (OpenFile){{.path = copy, .size = size}, 0, NULL};
+    if (!read_file(&open->file, fault)) {
+      release(&open->file);
+      free(open);
+      return false;
+    }
+    open->next = open_files;
+    open_files = open;
+  } else if (size != DATA_FILE_ANY && open->file.size != size) {
+    return wrong_size(fault, path, open->file.size, size);
+  }
+  open->users++;
+  *file = open->file;
+  return true;
+}
+
 void data_file_close(DataFile *file) {
-  if (file->mapped) munmap((void *)file->bytes, file->size);
-  else free((void *)file->bytes);
-  free((void *)file->path);
+  for (OpenFile **at = &open_files; file->path != NULL && *at != NULL; at = &(*at)->next) {
+    OpenFile *open = *at;
+    if (open->file.path != file->path) continue;
+    if (--open->users == 0) {
+      *at = open->next;
+      release(&open->file);
+      free(open);
+    }
+    break;
+  }
   *file = (DataFile){0};
 }

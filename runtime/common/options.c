@@ -153,6 +153,15 @@ bool options_describe(const Options *options, int i, char *name, size_t name_siz
   return true;
 }
 
+static void print_files(const ParccInput *input) {
+  const ParccSource *source = &input->source;
+  printf("  %s: %s%s%s (%s", input->name, source->train, source->test != NULL ? ", " : "",
+         source->test != NULL ? source->test : "", source->kind);
+  if (source->windows != NULL && source->windows->held_out > 0)
+    printf("; the test split is the last %g of it", source->windows->held_out);
+  printf(")\n");
+}
+
 void options_print_help(const ParccModel *model) {
   Options options = {0};
   Option table[N_OPTIONS];
@@ -175,8 +184,7 @@ void options_print_help(const ParccModel *model) {
     if (input->source.kind == NULL)
       printf("  %s: no files named, the program runs on --data synthetic only\n", input->name);
     else
-      printf("  %s: %s%s%s (%s)\n", input->name, input->source.train, input->source.test != NULL ? ", " : "",
-             input->source.test != NULL ? input->source.test : "", input->source.kind);
+      print_files(input);
   }
   printf("\nA rank that dies or runs another program, other options or other data ends the run at once, one that hangs "
          "within\n"

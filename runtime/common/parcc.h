@@ -61,12 +61,20 @@ typedef struct {
   long lo, len;
 } Interval;
 
+// Of a file that is one long sequence, sample i is the window that begins at element shift + i * stride, as long as a sample
+// of the input. stride 0: as long as a window.
+typedef struct {
+  long shift, stride;
+  double held_out; // the test split is so much of the training file, its end; 0: it is a file of its own, or there is none
+} ParccWindows;
+
 // Where the values of an input come from: two files (training and test split) in the directory given by --data.
 // value = stored value * scale + offset. kind NULL: no files, the program runs on --data synthetic only.
 typedef struct {
-  const char *kind; // "idx", "npy" or NULL
+  const char *kind; // "idx" or "npy": an array, whose first dimension counts samples; "text" or "tokens": a sequence; NULL
   const char *train, *test;
   double scale, offset;
+  const ParccWindows *windows; // of a sequence; else NULL
 } ParccSource;
 
 typedef struct {

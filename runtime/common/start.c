@@ -109,6 +109,7 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
   report_start(&fault);
   fail_share(&fault);
   world_broadcast(&run.saved, sizeof run.saved, 0); // rank 0 may have found one
+  if (parcc.rank == 0 && !run.options.quiet) data_tell();
   if (run.options.load != NULL && parcc.rank == 0) tell_resumed();
   device_start();
   steps_start();

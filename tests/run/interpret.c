@@ -57,7 +57,11 @@ static ParccInput *list_inputs(int *ids) {
     for (int d = 0; d < tensor->rank; d++) inputs[i].extent[d] = (long)tensor->extent[d];
     const DataSource *source = &input->source;
     inputs[i].source =
-        (ParccSource){source->kind, source->train_file, source->test_file, source->scale, source->offset};
+        (ParccSource){source->kind, source->train_file, source->test_file, source->scale, source->offset, NULL};
+    if (!source->sequence) continue;
+    ParccWindows *windows = NEW(arena, ParccWindows);
+    *windows = (ParccWindows){source->shift, source->stride, source->held_out};
+    inputs[i].source.windows = windows;
   }
   return inputs;
 }

@@ -1,0 +1,151 @@
+// Data sources of train blocks: idx("train.gz", test = "test.gz"), text("book.txt", test = 0.1, shift = 1), ...
+#include <math.h>
+
+#include "elab.h"
+
+typedef enum { KIND_ARRAY, KIND_WINDOWS } Kind; // bits below
+enum { FOR_ARRAY = 1 << KIND_ARRAY, FOR_WINDOWS = 1 << KIND_WINDOWS, FOR_ALL = FOR_ARRAY | FOR_WINDOWS };
+
+static const struct {
+  const char *name;
+  Kind kind;
+} kinds[] = {{"idx", KIND_ARRAY}, {"npy", KIND_ARRAY}, {"text", KIND_WINDOWS}, {"tokens", KIND_WINDOWS}};
+
+typedef struct Setter {
+  const char *name;
+  unsigned kinds; // that take it
+  bool (*set)(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source);
+} Setter;
+
+static bool wants(Elab *e, const AstExpr *call, Loc loc, const char *what, Value v) {
+  if (!is_error(v)) elab_error(e, loc, "'%s' takes %s, found %s", call->text, what, value_describe(e, v));
+  return false;
+}
+
+static bool set_train(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source) {
+  if (v.kind != VALUE_STRING || v.string[0] == '\0') return wants(e, call, loc, "the name of a file", v);
+  source->train_file = v.string;
+  return true;
+}
+
+static bool set_test(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source) {
+  if (v.kind == VALUE_STRING && v.string[0] != '\0') {
+    source->test_file = v.string;
+    return true;
+  }
+  if (!source->sequence) return wants(e, call, loc, "the name of a file", v);
+  if (v.kind != VALUE_NUMBER || !(v.number > 0 && v.number < 1))
+    return wants(e, call, loc,
+                 "for 'test' the name of a file, or a number between 0 and 1, the part of the file to hold out", v);
+  source->held_out = v.number;
+  return true;
+}
+
+static bool set_shift(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source) {
+  (void)call;
+  return value_whole(e, loc, v, "the shift of the windows", NULL, 0, &source->shift);
+}
+
+static bool set_stride(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source) {
+  (void)call;
+  return value_whole(e, loc, v, "the stride of the windows", NULL, 1, &source->stride);
+}
+
+static const Setter setters[] = {
+    {"train", FOR_ALL, set_train}, // these two may also stand without a name
+    {"test", FOR_ALL, set_test},
+    {"shift", FOR_WINDOWS, set_shift},
+    {"stride", FOR_WINDOWS, set_stride},
+};
+enum { N_SETTERS = sizeof setters / sizeof *setters, N_PLACES = 2 };
+
+static int find_kind(const char *name) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (str_eq(kinds[i].name, name)) return (int)kinds[i].kind;
+  return -1;
+}
+
+// "'train', 'test'"
+static const char *names_of_arguments(Elab *e, int kind) {
+  const char *names = "";
+  for (int s = 0; s < N_SETTERS; s++)
+    if (setters[s].kinds >> kind & 1)
+      names = arena_printf(e->arena, "%s%s'%s'", names, names[0] == '\0' ? "" : ", ", setters[s].name);
+  return names;
+}
+
+static int find_setter(Elab *e, const AstExpr *call, int place, int kind) {
+  const AstArg *arg = &call->args.at[place];
+  if (arg->name == NULL && place < N_PLACES) return place;
+  if (arg->name == NULL) {
+    elab_error(e, arg->value->loc, "'%s' takes %d arguments without a name, found more; its arguments are %s",
+               call->text, N_PLACES, names_of_arguments(e, kind));
+    return -1;
+  }
+  for (int s = 0; s < N_SETTERS; s++)
+    if (str_eq(setters[s].name, arg->name) && setters[s].kinds >> kind & 1) return s;
+  elab_error(e, arg->loc, "'%s' has no argument named '%s'; its arguments are %s", call->text, arg->name,
+             names_of_arguments(e, kind));
+  return -1;
+}
+
+bool elab_is_source(const char *name) { return find_kind(name) >= 0; }
+
+Value elab_source(Elab *e, const AstExpr *call) {
+  const int kind = find_kind(call->text);
+  bool given[N_SETTERS] = {false};
+  if (!elab_in_train_block(e)) {
+    elab_error(e, call->loc, "'%s' stands only in train { data NAME = %s(...); }", call->text, call->text);
+    return value_error();
+  }
+  DataSource *source = NEW(e->arena, DataSource);
+  *source = (DataSource){.kind = call->text, .scale = 1, .sequence = kind == KIND_WINDOWS};
+  for (int i = 0; i < call->args.len; i++) {
+    const AstArg *arg = &call->args.at[i];
+    const int s = find_setter(e, call, i, kind);
+    if (s < 0) return value_error();
+    if (given[s]) {
+      elab_error(e, arg->name != NULL ? arg->loc : arg->value->loc, "the argument '%s' is given twice",
+                 setters[s].name);
+      return value_error();
+    }
+    given[s] = true;
+    if (!setters[s].set(e, call, arg->value->loc, elab_expr(e, arg->value), source)) return value_error();
+  }
+  if (!given[0]) {
+    elab_error(e, call->loc, "'%s' needs the name of a file: %s(\"train\", test = \"test\")", call->text, call->text);
+    return value_error();
+  }
+  return (Value){.kind = VALUE_SOURCE, .source = source};
+}
+
+static Value mismatch(Elab *e, Loc loc, AstOp op, Value a, Value b) {
+  elab_error(e, loc, "'%s' does not work between %s and %s", op_symbol(op), value_describe(e, a), value_describe(e, b));
+  return value_error();
+}
+
+// value = raw * scale + offset.
+Value elab_source_binary(Elab *e, Loc loc, AstOp op, Value a, Value b) {
+  const bool left = a.kind == VALUE_SOURCE;
+  const Value other = left ? b : a;
+  if (other.kind != VALUE_NUMBER || isinf(other.number)) return mismatch(e, loc, op, a, b);
+  DataSource *source = NEW(e->arena, DataSource);
+  *source = *(left ? a.source : b.source);
+  const double x = other.number;
+  if (op == AST_ADD) {
+    source->offset += x;
+  } else if (op == AST_SUB) {
+    if (!left) source->scale = -source->scale;
+    source->offset = left ? source->offset - x : x - source->offset;
+  } else if (op == AST_MUL || (op == AST_DIV && left)) {
+    if (op == AST_DIV && x == 0) {
+      elab_error(e, loc, "division by zero");
+      return value_error();
+    }
+    source->scale = op == AST_MUL ? source->scale * x : source->scale / x;
+    source->offset = op == AST_MUL ? source->offset * x : source->offset / x;
+  } else {
+    return mismatch(e, loc, op, a, b);
+  }
+  return (Value){.kind = VALUE_SOURCE, .source = source};
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# text.sh BUILD_DIR: windows of texts and of files of tokens, right and damaged ones, on 1 to 4 ranks.
+. "$(dirname "$0")/checks.sh"
+
+python3 "$here/make_text.py" make data >out 2>&1 || fail "make_text.py"
+
+# program NAME TRAIN_SOURCE SHIFT OPTIONS...: the loss sums what it reads of both windows, so that their pairing counts.
+program() {
+  built=$1 source=$2 shift=$3
+  shift 3
+  cat >"$built.dnn" <<DNN
+model windows(batch = 4, context = 5, range = 256) {
+  input token[b = batch, t = context]: int < range;
+  input later[b = batch, t = context]: int < range;
+  x[b, t] = token[b, t] * 1.0;
+  each[b] = sum(t) (x[b, t] * (t + 1) + 1000 * x[b, t] * later[b, t]);
+  param scale[1] = 1;
+  loss = mean(each * stop(scale[0]));
+}
+train {
+  data token = $source);
+  data later = $source, shift = $shift);
+  epochs = 1;
+}
+DNN
+  right "compile $built" "$parcc" "$built.dnn" --dtype=f64 -o "$built.cu" "$@"
+  right "build $built" "$parcc_cc" --target=host "$built.cu" -o "$built"
+}
+
+# reads NAME RANKS TRAIN TEST SHIFT STRIDE HELD_OUT: an epoch and an evaluation give what the windows hold
+reads() {
+  right "$1" sh -c "rm -f log; on $2 ./$1 --quiet --data data --eval --log log"
+  right "$1: the values" python3 "$here/make_text.py" check log "data/$3" "data/$4" 5 "$5" "$6" "$7"
+}
+
+section "texts"
+for n in 1 2 3 4; do
+  program text$n 'text("train.txt", test = "test.txt"' 1 --ranks=$n
+  reads text$n $n train test 1 5 0
+done
+program plan 'text("train.txt", test = "test.txt"' 1 --ranks=4 --mesh a=2,b=2 --plan=random:3
+reads plan 4 train test 1 5 0
+program gz 'text("train.txt.gz", test = "test.txt.gz"' 1 --ranks=1
+reads gz 1 train test 1 5 0
+program held 'text("train.txt", test = 0.14' 1 --ranks=2
+reads held 2 train - 1 5 0.14
+program held_gz 'text("train.txt.gz", test = 0.14' 1 --ranks=2
+reads held_gz 2 train - 1 5 0.14
+program every 'text("train.txt", test = "test.txt", stride = 1' 7 --ranks=2
+reads every 2 train test 7 1 0
+program apart 'text("train.txt", test = "test.txt", stride = 12' 3 --ranks=1
+reads apart 1 train test 3 12 0
+right "what is left over is told" sh -c "./text1 --data data 2>&1 | grep -qF 'windows: training split of data/train.txt: 28 samples of 5, 2 left over at the end'"
+right "the help tells what is held out" sh -c "./held --help | grep -qF 'train.txt (text; the test split is the last 0.14 of it)'"
+
+section "files of tokens"
+for file in B.npy H.npy I.npy i.npy q.npy 16.bin 32.bin; do
+  program tokens "tokens(\"train_$file\", test = \"test_$file\"" 1 --ranks=1
+  reads tokens 1 train test 1 5 0
+done
+program large16 'tokens("large_16.bin", test = 0.14' 1 --ranks=2 -D range=65536
+reads large16 2 large - 1 5 0.14
+program large32 'tokens("large_I.npy", test = 0.14' 1 --ranks=2 -D range=63000
+reads large32 2 large - 1 5 0.14
+
+section "going on"
+right "uninterrupted" on 2 ./held --quiet --data data --steps 11 --log whole --save whole.st
+right "with a checkpoint" on 2 ./held --quiet --data data --steps 11 --save ck --save-every 4
+rm -r ck/step-000000011
+right "goes on" on 2 ./held --quiet --data data --load ck --log rest
+right "with the same windows" sh -c "tail -n 3 whole >a && python3 '$here/compare_logs.py' 1e-15 a rest"
+
+section "damaged files"
+# refuses KIND FILE TEXT
+refuses() {
+  program bad "$1(\"bad_$2\", test = 0.5" 1 --ranks=2
+  wrong 1 "$3" "$2" on 2 ./bad --quiet --data data
+}
+refuses text empty.txt "bad_empty.txt: too short: 0 tokens, a sample of token takes 5"
+refuses text short.txt "too short: 2 tokens"
+refuses text cut.txt.gz "truncated"
+refuses text folder.txt "it is a directory"
+refuses text missing.txt "No such file"
+refuses tokens empty.bin "no file of tokens"
+refuses tokens no_magic.bin "no file of tokens: neither .npy nor a header of 256 words that begins with 20240520 or 20240801"
+refuses tokens raw.bin "no file of tokens"
+refuses tokens version.bin "version 2 of its format, 1 can be read"
+refuses tokens header.bin "its header is cut off"
+refuses tokens truncated.bin "truncated: it has 1309 bytes, its header describes 1310"
+refuses tokens long.bin "too long: it has 1311 bytes, its header describes 1310"
+refuses tokens none.bin "too short: 0 tokens"
+refuses tokens negative.bin "truncated: it has"
+refuses tokens matrix.npy "2 dimensions, a file of tokens has one"
+refuses tokens reals.npy "it holds reals, tokens are integers"
+refuses tokens minus.npy "bad_minus.npy: token 7: token is -1, not an integer in [0, 256)"
+program range 'tokens("bad_range.bin", test = 0.1' 1 --ranks=2
+wrong 1 "data/bad_range.bin: token 100: token is 256, not an integer in [0, 256)" "a token that is too large" on 2 ./range --data data
+program range32 'tokens("bad_range32.bin", test = 0.1' 1 --ranks=1
+wrong 1 "token 100: token is 4294967295, not" "a token of 32 bits" ./range32 --data data
+program huge 'tokens("huge.bin", test = "test_16.bin", stride = 67109858' 1 --ranks=1 -D batch=1
+wrong 1 "data/huge.bin: token 67109863: later is 300, not an integer in [0, 256)" "a long file is checked as it is read" ./huge --quiet --data data --steps 9
+
+finish
