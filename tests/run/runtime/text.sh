@@ -54,8 +54,9 @@ right "what is left over is told" sh -c "./text1 --data data 2>&1 | grep -qF 'wi
 right "the help tells what is held out" sh -c "./held --help | grep -qF 'train.txt (text; the test split is the last 0.14 of it)'"
 
 section "files of tokens"
+program tokens 'tokens("train", test = "test"' 1 --ranks=1
 for file in B.npy H.npy I.npy i.npy q.npy 16.bin 32.bin; do
-  program tokens "tokens(\"train_$file\", test = \"test_$file\"" 1 --ranks=1
+  cp "data/train_$file" data/train && cp "data/test_$file" data/test
   reads tokens 1 train test 1 5 0
 done
 program large16 'tokens("large_16.bin", test = 0.14' 1 --ranks=2 -D range=65536
@@ -71,12 +72,15 @@ right "goes on" on 2 ./held --quiet --data data --load ck --log rest
 right "with the same windows" sh -c "tail -n 3 whole >a && python3 '$here/compare_logs.py' 1e-15 a rest"
 
 section "damaged files"
+for kind in text tokens; do program bad_$kind "$kind(\"file\", test = 0.5" 1 --ranks=2; done
+mkdir bad
 # refuses KIND FILE TEXT
 refuses() {
-  program bad "$1(\"bad_$2\", test = 0.5" 1 --ranks=2
-  wrong 1 "$3" "$2" on 2 ./bad --quiet --data data
+  rm -rf bad/file
+  if [ -e "data/bad_$2" ]; then cp -r "data/bad_$2" bad/file; fi
+  wrong 1 "$3" "$2" on 2 "./bad_$1" --quiet --data bad
 }
-refuses text empty.txt "bad_empty.txt: too short: 0 tokens, a sample of token takes 5"
+refuses text empty.txt "bad/file: too short: 0 tokens, a sample of token takes 5"
 refuses text short.txt "too short: 2 tokens"
 refuses text cut.txt.gz "truncated"
 refuses text folder.txt "it is a directory"
@@ -92,7 +96,7 @@ refuses tokens none.bin "too short: 0 tokens"
 refuses tokens negative.bin "truncated: it has"
 refuses tokens matrix.npy "2 dimensions, a file of tokens has one"
 refuses tokens reals.npy "it holds reals, tokens are integers"
-refuses tokens minus.npy "bad_minus.npy: token 7: token is -1, not an integer in [0, 256)"
+refuses tokens minus.npy "bad/file: token 7: token is -1, not an integer in [0, 256)"
 program range 'tokens("bad_range.bin", test = 0.1' 1 --ranks=2
 wrong 1 "data/bad_range.bin: token 100: token is 256, not an integer in [0, 256)" "a token that is too large" on 2 ./range --data data
 program range32 'tokens("bad_range32.bin", test = 0.1' 1 --ranks=1
