@@ -46,4 +46,10 @@ count 5,373,559,040 rnn_big -D layers=10 -D width=8192
 # With W = 1 the network that is widened; nearly all weights grow by W^2.
 count 25,557,032 wresnet -D widening=1
 count 5,820,386,920 wresnet -D depth=152 -D widening=10
+stated 109,482,240 bert_base
+count 110,106,428 bert_base -D head=own
+stated 335,141,888 bert_large
+stated 86,567,656 vit_b16
+stated 6,738,415,616 llama
+count 13,015,864,320 llama -D size=13
 finish

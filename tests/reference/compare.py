@@ -36,13 +36,20 @@ CASES = {
     "gpt2": (dict(batch=4, context=12, vocabulary=61, layers=2, width=24, heads=4), "adamw(lr = 1e-3, weight_decay = 0.1)", "clip = 1.0;"),
     "rnnlm": (dict(batch=6, context=5, vocabulary=60, width=12), "sgd(lr = 0.5, momentum = 0.9)", "clip = 5.0;"),
     "nmt": (dict(batch=5, context=6, vocabulary=40, width=10), "adam(lr = 0.01)", ""),
+    "llama": (dict(batch=3, context=11, vocabulary=53, layers=2, width=24, heads=4, kv_heads=2, hidden=40), "adam(lr = 1e-3)", ""),
+    "bert_base": (dict(batch=5, context=9, vocabulary=17, layers=2, width=24, heads=3), "adamw(lr = 1e-3)", ""),
+    "bert_own": (dict(batch=5, context=9, vocabulary=17, layers=1, width=24, heads=3, head="own"), "adamw(lr = 1e-3)", ""),
+    "vit_b16": (dict(batch=4, size=12, patch=4, layers=2, width=24, heads=4, classes=10), "adamw(lr = 1e-3)", "clip = 1.0;"),
 }
-# Inputs of models that read sequences, and how many values each may have (a number, or a setting); the last one is what the logits are held against.
+# Inputs of models that read sequences, and how many values each may have (a number, or a setting; in a list, for an input of one
+# number for each sample); the last one is the label.
 SEQUENCES = {
     "charlm": dict(byte=256, next=256),
     "gpt2": dict(token="vocabulary", next="vocabulary"),
     "rnnlm": dict(word="vocabulary", next="vocabulary"),
     "nmt": dict(source="vocabulary", target="vocabulary", next="vocabulary"),
+    "llama": dict(token="vocabulary", next="vocabulary"),
+    "bert_base": dict(token="vocabulary", segment=2, target="vocabulary", follows=[2]),
 }
 IGNORED = {"nmt": 0}  # the label that is none
 
@@ -75,11 +82,12 @@ def write_data(folder, idx, batch, size, channels, classes, dtype):
 
 
 def write_sequences(folder, ranges, batch, context):
-    """The same for sequences of integers: one array for each input."""
+    """The same for integers, one array for each input: (batch, context), or (batch,) where the range is a list."""
     import numpy as np
 
     random = np.random.default_rng(7)
-    arrays = [random.integers(0, values, (batch, context)) for values in ranges.values()]
+    arrays = [random.integers(0, *values, batch) if isinstance(values, list) else random.integers(0, values, (batch, context))
+              for values in ranges.values()]
     for name, array in zip(ranges, arrays):
         np.save(f"{folder}/{name}.npy", array.astype(np.int32))
     return arrays
@@ -128,10 +136,20 @@ def make_optimizer(parameters, text):
     return {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](parameters, **options)
 
 
+def losses_of(sample, result, label):
+    """The losses by name: what a network returns, or what follows from its logits and auxiliary logits."""
+    import torch.nn.functional as F
+
+    if isinstance(result, dict):
+        return result
+    logits, auxiliary = result
+    loss = F.cross_entropy(logits.flatten(0, -2), label.flatten(), ignore_index=IGNORED.get(sample, -100))
+    return {"loss": loss} if auxiliary is None else {"main": loss, "auxiliary": 0.4 * F.cross_entropy(auxiliary, label)}
+
+
 def train(sample, network, tensors, inputs, label, parameters, optimizer_text, clip):
     """Five steps in PyTorch. Returns what a line of the log must have, by name."""
     import torch
-    import torch.nn.functional as F
 
     torch.set_num_threads(1)
     weights = [torch.tensor(t, dtype=torch.float64, requires_grad=True) for t in tensors]
@@ -141,22 +159,18 @@ def train(sample, network, tensors, inputs, label, parameters, optimizer_text, c
     result = []
     for _step in range(STEPS):
         remaining = iter(weights)
-        logits, auxiliary = network(lambda: next(remaining), *inputs, **parameters)
+        losses = losses_of(sample, network(lambda: next(remaining), *inputs, label=label, **parameters), label)
         if next(remaining, None) is not None:
             fail("the program has more parameters than the PyTorch model")
-        loss = F.cross_entropy(logits.flatten(0, -2), label.flatten(), ignore_index=IGNORED.get(sample, -100))
-        second = 0.4 * F.cross_entropy(auxiliary, label) if auxiliary is not None else None
         optimizer.zero_grad()
-        total = loss if second is None else loss + second
+        total = sum(losses.values())
         total.backward()
         norm = torch.sqrt(sum((weight.grad**2).sum() for weight in weights))
         if clip is not None and norm > clip:  # clip_grad_norm_ of PyTorch adds 1e-6 to the norm
             for weight in weights:
                 weight.grad *= clip / norm
         optimizer.step()
-        line = {"loss": total, "gradient_norm": norm}
-        if second is not None:
-            line.update(main=loss, auxiliary=second)
+        line = {**losses, "loss": total, "gradient_norm": norm}
         result.append({key: value.item() for key, value in line.items()})
     return result
 
@@ -182,12 +196,13 @@ def main():
     import networks
 
     parameters, optimizer, settings = CASES.get(f"{name}.{dtype}", CASES[name])
-    sample = "resnet" if name.startswith("resnet") else name
+    sample = {"resnet50": "resnet", "bert_own": "bert_base"}.get(name, name)
     idx = sample in ("mlp", "lenet")
     clip = float(re.search(r"clip = ([\d.]+)", settings).group(1)) if "clip" in settings else None
     with tempfile.TemporaryDirectory() as folder:
         if sample in SEQUENCES:
-            ranges = {name: parameters.get(values, values) for name, values in SEQUENCES[sample].items()}
+            ranges = {name: parameters[values] if isinstance(values, str) else values
+                      for name, values in SEQUENCES[sample].items()}
             *inputs, label = write_sequences(folder, ranges, parameters["batch"], parameters["context"])
             sources = {name: f'npy("{name}.npy")' for name in ranges}
         else:

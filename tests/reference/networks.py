@@ -206,3 +206,63 @@ def nmt(param, source, target, layers=2, **_):
     found = score.masked_fill((source == 0)[:, None, :], -torch.inf).softmax(2) @ read
     x = F.linear(torch.cat([found, written], 2), param()).tanh()
     return F.linear(x, param(), param()), None
+
+
+def rms_norm(param, x, eps=1e-6):
+    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * param()
+
+
+def rotate(x, base=10000):
+    """x[b, t, h, d] as complex numbers (first half, second half), turned."""
+    half = x.shape[3] // 2
+    angle = torch.outer(torch.arange(x.shape[1]), base ** (-torch.arange(half, dtype=x.dtype) / half))
+    y = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angle), angle)[:, None]
+    return torch.cat((y.real, y.imag), 3)
+
+
+def grouped_query(param, x):
+    """Causal attention; every head of keys and values serves as many heads of queries as there are."""
+    q, k, v = (torch.einsum("btc,hdc->bthd", x, param()) for _ in range(3))
+    q, k = rotate(q), rotate(k)
+    k, v = (y.repeat_interleave(q.shape[2] // k.shape[2], 2) for y in (k, v))
+    score = torch.einsum("bthd,buhd->bhtu", q, k) / q.shape[3] ** 0.5
+    later = torch.ones(score.shape[2:], dtype=torch.bool).triu(1)
+    y = score.masked_fill(later, -torch.inf).softmax(-1) @ v.transpose(1, 2)
+    return F.linear(y.transpose(1, 2).flatten(2), param().flatten(1))
+
+
+def llama(param, token, layers, **_):
+    x = F.embedding(token, param())
+    for _layer in range(layers):
+        x = x + grouped_query(param, rms_norm(param, x))
+        y = rms_norm(param, x)
+        x = x + F.linear(F.silu(F.linear(y, param())) * F.linear(y, param()), param())
+    return F.linear(rms_norm(param, x), param()), None
+
+
+def bert_base(param, token, segment, target, label, layers, heads, head="tied", **_):
+    words, segments, places = param(), param(), param()
+    x = layer_norm(param, F.embedding(token, words) + F.embedding(segment, segments) + places, 1e-12)
+    for _layer in range(layers):
+        x = layer_norm(param, x + multihead(param, x, heads, causal=False, padding=token == 0), 1e-12)
+        x = layer_norm(param, x + F.linear(F.gelu(F.linear(x, param(), param())), param(), param()), 1e-12)
+    pooled = torch.tanh(F.linear(x[:, 0], param(), param()))
+    if head == "own":
+        x = layer_norm(param, F.gelu(F.linear(x, param(), param())), 1e-12)
+        hidden, following = F.linear(x, words, param()), F.linear(pooled, param(), param())
+    else:
+        hidden, following = F.linear(x, words), F.linear(pooled, segments)
+    return {
+        "words_found": F.cross_entropy(hidden.flatten(0, 1), target.flatten(), ignore_index=0),
+        "next_found": F.cross_entropy(following, label),
+    }
+
+
+def vit_b16(param, x, patch, layers, heads, **_):
+    first = param()
+    x = F.conv2d(x, param(), param(), stride=patch).flatten(2).transpose(1, 2)
+    x = torch.cat((first.expand(x.shape[0], 1, -1), x), 1) + param()
+    for _layer in range(layers):
+        x = x + multihead(param, layer_norm(param, x, 1e-6), heads, causal=False)
+        x = x + F.linear(F.gelu(F.linear(layer_norm(param, x, 1e-6), param(), param())), param(), param())
+    return F.linear(layer_norm(param, x, 1e-6)[:, 0], param(), param()), None

@@ -33,7 +33,7 @@ rows = re.findall(r"^\| (`.*?`) \|", manual[manual.index("## 12."):], re.M)
 heads = [head for row in rows for head in re.findall(r"`(\w+)\((.*?)\)`", row)]
 assert len(heads) >= 14, heads
 for name, said in heads:
-    has = re.search(rf"^(?:op|layer|optimizer|fn) {name}\((.*?)\) *(?:->|=)", prelude, re.M | re.S).group(1)
+    has = re.search(rf"^(?:op|layer|optimizer|fn) {name}\((.*?)\)\s*(?:->|=)", prelude, re.M | re.S).group(1)
     defaults = lambda text: dict(re.findall(r"(\w+) = ([^,;\s]+)", text))
     assert defaults(said) == defaults(has), (name, defaults(said), defaults(has))
 PY

@@ -49,6 +49,9 @@ class Sample:
         self.defines, self.edits = defines.split(), edits.items()
 
 
+# A bias of keys adds the same to all scores of a query: its gradient is what rounding leaves of 0, of which Adam with a small eps
+# makes whole steps.
+BLUNT = {"adamw(": "adamw(eps = 1e-4, "}
 # A batch of 3 leaves so little to the deepest network's batch norms that a last bit grows to 1e-10 on its way.
 SAMPLES = {
     "mlp": Sample("batch=7 size=12 width=9"),
@@ -60,7 +63,10 @@ SAMPLES = {
     "nmt": Sample("batch=3 context=2 width=4 vocabulary=9"),
     "inception_v3": Sample("batch=7 size=75 width=4 classes=5",
                            **{"[32, 64, 64]": "[32]", "[128, 160, 160, 192]": "[128]", "block in 0..2": "block in 0..1"}),
-    "gpt2": Sample("batch=3 context=5 vocabulary=19 layers=2 width=6 heads=3"),
+    "gpt2": Sample("batch=3 context=5 vocabulary=19 layers=2 width=6 heads=3", **BLUNT),
+    "bert_base": Sample("batch=3 context=5 vocabulary=13 layers=1 width=6 heads=3", **BLUNT),
+    "vit_b16": Sample("batch=3 size=6 patch=3 layers=1 width=6 heads=3 hidden=7 classes=5", **BLUNT),
+    "llama": Sample("batch=3 context=5 vocabulary=19 layers=1 width=12 heads=3 kv_heads=1 hidden=7"),
 }
 
 

@@ -26,6 +26,7 @@ static const GradientCase gradient_cases[] = {
     UNARY("clamp(x, -0.5, 0.8)"), UNARY("sigmoid(x)"), UNARY("relu(x)"), UNARY("silu(x)"), UNARY("gelu(x)"), UNARY("softplus(x)"),
     UNARY("leaky_relu(x)"), UNARY("leaky_relu(x, slope = 0.3)"), UNARY("elu(x)"), UNARY("elu(x, alpha = 0.7)"), UNARY("gelu_tanh(x)"),
     UNARY("dropout(x)"), UNARY("dropout(x, rate = 0.2)"), UNARY("dropout(x, rate = 0)"),
+    BINARY("gated_silu(a, b)"),
     // operators of the language itself
     BINARY("a * b - a / b + 2 * a - b * 0.5 + (-a)"), 
     {"param a[$] = normal(); param b[$] = normal(); y[i..] = max(a[i..], b[i..]) * min(a[i..], b[i..] * 0.3);", SHAPES},
@@ -73,6 +74,8 @@ static const GradientCase gradient_cases[] = {
     {"param x[a, b, c] = normal(); y = mean_over(x, axis = axis, dims = dims);", {"a = 2, b = 3, c = 4, axis = 1, dims = 1", "a = 1, b = 5, c = 2, axis = 0, dims = 2", "a = 3, b = 1, c = 3, axis = 2, dims = 1"}},
     // the position of the largest element has no gradient; what is computed with it has
     {"param x[$] = normal(); y = sum(x * x) + sum(argmax(x) * 0.5);", {"3", "2, 5", "2, 3, 4"}},
+    {"param x[$, 6] = normal(); value, index = topk(x, 3); y = value * (1 + index);", {"4", "2, 3", "1"}},
+    {"param x[n, c] = normal(); value, index = topk(x, k); y = sum(value * value) + sum(index * 0.5);", {"n = 3, c = 4, k = 4", "n = 2, c = 5, k = 1", "n = 1, c = 1, k = 1"}},
     // convolutions
     {"param x[n, ci, l] = normal(); param f[co, ci, r] = normal(); y = conv1d(x, f, stride = stride, pad = pad, dilation = dilation);",
      {"n = 2, ci = 3, l = 7, co = 2, r = 3, stride = 1, pad = 1, dilation = 1", "n = 1, ci = 1, l = 8, co = 3, r = 3, stride = 2, pad = 0, dilation = 2",
@@ -122,6 +125,8 @@ static const GradientCase gradient_cases[] = {
     {"param x[$] = normal(); y = rmsnorm(x);", {"5", "3, 4", "2, 3, 5"}},
     // losses and measures
     {"param x[$, 5] = 2 * normal(); input label[$]: int < 5; y = cross_entropy(x, label);", {"4", "2, 3", "1", "7"}},
+    {"param x[$, 5] = 2 * normal(); input label[$]: int < 5; y = cross_entropy(x, label, ignore = 3, smoothing = 0.1);", {"9", "3, 3", "4, 5"}},
+    {"param x[n, 5] = 2 * normal(); input label[n]: int < 5; y = cross_entropy(x, label, smoothing = s);", {"n = 4, s = 1", "n = 1, s = 0.5", "n = 7, s = 0"}},
     {"param x[$, 5] = 2 * normal(); input label[$]: int < 5; y = cross_entropy(x, label, ignore = 2);", {"9", "3, 3", "4, 5"}},
     {"param x[$] = 2 * normal(); param t[$] = uniform(); y = binary_cross_entropy(x, t);", SHAPES},
     {"param x[$] = normal(); param t[$] = normal(); y = mse(x, t);", SHAPES},
@@ -136,8 +141,19 @@ static const GradientCase gradient_cases[] = {
      {"b = 2, t = 3, u = 3, h = 2, d = 2, causal = true", "b = 1, t = 2, u = 4, h = 1, d = 3, causal = false", "b = 1, t = 5, u = 5, h = 3, d = 1, causal = true"}},
     {"param q[b, t, 2, 3] = normal(); param k[b, t, 2, 3] = normal(); param v[b, t, 2, 3] = normal(); input m[b, t]: int < 2; y = attention(q, k, v, causal = causal, mask = m, rate = rate);",
      {"b = 2, t = 4, causal = true, rate = 0", "b = 3, t = 5, causal = false, rate = 0", "b = 2, t = 3, causal = true, rate = 0.3"}},
+    {"param x[b, t, c] = normal(); y = positions(x, std = 1);", {"b = 2, t = 3, c = 4", "b = 1, t = 1, c = 5", "b = 3, t = 2, c = 2"}},
+    {"param x[b, t, c] = normal(); y = sinusoidal_positions(x * x, base = 7);", {"b = 2, t = 3, c = 4", "b = 1, t = 1, c = 5", "b = 3, t = 5, c = 1"}},
+    {"param x[b, t, h, d] = normal(); y = rotary_positions(x, base = base);",
+     {"b = 2, t = 3, h = 2, d = 4, base = 10000", "b = 1, t = 5, h = 1, d = 2, base = 3", "b = 2, t = 1, h = 3, d = 6, base = 50"}},
+    {"param x[b, t, 2, 3] = normal(); y = repeat_heads(x, times) |> tanh;", {"b = 2, t = 3, times = 2", "b = 1, t = 2, times = 1", "b = 1, t = 4, times = 3"}},
+    {"param x[n, 3] = normal(); y = feedforward(x, 5, activation = activation);", {"n = 4, activation = 'relu'", "n = 2, activation = 'gelu'", "n = 5, activation = 'gelu_tanh'"}},
+    {"param x[$, 3] = normal(); y = swiglu(x, 4);", {"2", "1", "3, 2"}},
+    {"param x[b, t, c] = normal(); y = transformer(x, heads, norm_first = first, causal = causal, hidden = hidden);",
+     {"b = 2, t = 3, c = 4, heads = 2, first = true, causal = true, hidden = 5", "b = 1, t = 4, c = 3, heads = 1, first = false, causal = false, hidden = 7", "b = 2, t = 2, c = 6, heads = 3, first = false, causal = true, hidden = 3"}},
     {"param x[$, 3] = normal(); y = into_heads(x, 2, 4) |> tanh |> from_heads(5);", {"2", "1", "3, 2"}},
     {"param x[$, 3] = normal(); y = into_heads(x, 3, 1, bias = false, init = 'normal') |> from_heads(2, bias = false, init = 'normal', std = 1);", {"2", "5", "3, 2"}},
+    {"param x[b, t, c] = normal(); y = multihead(x, heads, kv_heads = kv, rotary = rotary, bias = false);",
+     {"b = 2, t = 3, c = 8, heads = 4, kv = 2, rotary = 100", "b = 1, t = 4, c = 6, heads = 3, kv = 1, rotary = 0", "b = 2, t = 2, c = 4, heads = 2, kv = 2, rotary = 3"}},
     {"param x[b, t, c] = normal(); y = multihead(x, heads, causal = causal);", {"b = 2, t = 3, c = 4, heads = 2, causal = true", "b = 1, t = 4, c = 3, heads = 1, causal = false", "b = 1, t = 2, c = 6, heads = 3, causal = true"}},
     // recurrent networks
     {"param a[b, 4, u] = normal(); param c[b, u] = normal(); h, n = lstm_gates(a, c); y = h + n * n;", {"b = 2, u = 3", "b = 1, u = 1", "b = 3, u = 2"}},
