@@ -52,4 +52,5 @@ stated 335,141,888 bert_large
 stated 86,567,656 vit_b16
 stated 6,738,415,616 llama
 count 13,015,864,320 llama -D size=13
+stated 46,702,792,704 mixtral
 finish

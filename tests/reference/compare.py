@@ -39,6 +39,10 @@ CASES = {
     "llama": (dict(batch=3, context=11, vocabulary=53, layers=2, width=24, heads=4, kv_heads=2, hidden=40), "adam(lr = 1e-3)", ""),
     "bert_base": (dict(batch=5, context=9, vocabulary=17, layers=2, width=24, heads=3), "adamw(lr = 1e-3)", ""),
     "bert_own": (dict(batch=5, context=9, vocabulary=17, layers=1, width=24, heads=3, head="own"), "adamw(lr = 1e-3)", ""),
+    "mixtral": (dict(batch=3, context=11, vocabulary=53, layers=2, width=24, heads=4, kv_heads=2, experts=5, hidden=16),
+                "adam(lr = 1e-3)", ""),
+    "mixtral_all": (dict(batch=4, context=7, vocabulary=31, layers=1, width=16, heads=2, kv_heads=1, experts=4, hidden=24, chosen=3,
+                         capacity=0), "adam(lr = 1e-3)", ""),
     "vit_b16": (dict(batch=4, size=12, patch=4, layers=2, width=24, heads=4, classes=10), "adamw(lr = 1e-3)", "clip = 1.0;"),
 }
 # Inputs of models that read sequences, and how many values each may have (a number, or a setting; in a list, for an input of one
@@ -49,6 +53,7 @@ SEQUENCES = {
     "rnnlm": dict(word="vocabulary", next="vocabulary"),
     "nmt": dict(source="vocabulary", target="vocabulary", next="vocabulary"),
     "llama": dict(token="vocabulary", next="vocabulary"),
+    "mixtral": dict(token="vocabulary", next="vocabulary"),
     "bert_base": dict(token="vocabulary", segment=2, target="vocabulary", follows=[2]),
 }
 IGNORED = {"nmt": 0}  # the label that is none
@@ -196,7 +201,7 @@ def main():
     import networks
 
     parameters, optimizer, settings = CASES.get(f"{name}.{dtype}", CASES[name])
-    sample = {"resnet50": "resnet", "bert_own": "bert_base"}.get(name, name)
+    sample = {"resnet50": "resnet", "bert_own": "bert_base", "mixtral_all": "mixtral"}.get(name, name)
     idx = sample in ("mlp", "lenet")
     clip = float(re.search(r"clip = ([\d.]+)", settings).group(1)) if "clip" in settings else None
     with tempfile.TemporaryDirectory() as folder:

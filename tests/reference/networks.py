@@ -5,6 +5,8 @@ creates them), the images or other inputs, and the settings of the model. It ret
 None.
 """
 
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -212,7 +214,7 @@ def rms_norm(param, x, eps=1e-6):
     return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * param()
 
 
-def rotate(x, base=10000):
+def rotate(x, base):
     """x[b, t, h, d] as complex numbers (first half, second half), turned."""
     half = x.shape[3] // 2
     angle = torch.outer(torch.arange(x.shape[1]), base ** (-torch.arange(half, dtype=x.dtype) / half))
@@ -220,10 +222,10 @@ def rotate(x, base=10000):
     return torch.cat((y.real, y.imag), 3)
 
 
-def grouped_query(param, x):
+def grouped_query(param, x, base=10000):
     """Causal attention; every head of keys and values serves as many heads of queries as there are."""
     q, k, v = (torch.einsum("btc,hdc->bthd", x, param()) for _ in range(3))
-    q, k = rotate(q), rotate(k)
+    q, k = rotate(q, base), rotate(k, base)
     k, v = (y.repeat_interleave(q.shape[2] // k.shape[2], 2) for y in (k, v))
     score = torch.einsum("bthd,buhd->bhtu", q, k) / q.shape[3] ** 0.5
     later = torch.ones(score.shape[2:], dtype=torch.bool).triu(1)
@@ -266,3 +268,34 @@ def vit_b16(param, x, patch, layers, heads, **_):
         x = x + multihead(param, layer_norm(param, x, 1e-6), heads, causal=False)
         x = x + F.linear(F.gelu(F.linear(layer_norm(param, x, 1e-6), param(), param())), param(), param())
     return F.linear(layer_norm(param, x, 1e-6)[:, 0], param(), param()), None
+
+
+def mixture(param, x, chosen, capacity):
+    """One sample after the other, one expert after the other; an expert takes no more choices than it has places for."""
+    share = F.linear(x, param()).softmax(-1)
+    gate, up, down = param(), param(), param()
+    experts, steps = share.shape[2], x.shape[1]
+    places = min(math.ceil(capacity * chosen * steps / experts), steps) if capacity > 0 else steps
+    value, choice = share.topk(chosen)
+    value = value / value.sum(-1, keepdim=True)
+    samples = []
+    for sample, values, choices in zip(x, value, choice):
+        y = torch.zeros_like(sample)
+        for e in range(experts):
+            row, step = torch.nonzero(choices.T == e, as_tuple=True)  # first choices first
+            row, step = row[:places], step[:places]
+            made = F.linear(F.silu(F.linear(sample[step], gate[e])) * F.linear(sample[step], up[e]), down[e])
+            y = y.index_add(0, step, values[step, row, None] * made)
+        samples.append(y)
+    used = F.one_hot(choice, experts).double().mean((0, 1, 2))
+    return torch.stack(samples), experts * (used * share.mean((0, 1))).sum()
+
+
+def mixtral(param, token, label, layers, chosen=2, capacity=1.25, balance=0.02, **_):
+    x, uneven = F.embedding(token, param()), 0
+    for _layer in range(layers):
+        x = x + grouped_query(param, rms_norm(param, x, 1e-5), 1e6)
+        y, here = mixture(param, rms_norm(param, x, 1e-5), chosen, capacity)
+        x, uneven = x + y, uneven + here / layers
+    logits = F.linear(rms_norm(param, x, 1e-5), param())
+    return {"words_found": F.cross_entropy(logits.flatten(0, 1), label.flatten()), "experts_used": balance * uneven}

@@ -66,6 +66,7 @@ SAMPLES = {
     "gpt2": Sample("batch=3 context=5 vocabulary=19 layers=2 width=6 heads=3", **BLUNT),
     "bert_base": Sample("batch=3 context=5 vocabulary=13 layers=1 width=6 heads=3", **BLUNT),
     "vit_b16": Sample("batch=3 size=6 patch=3 layers=1 width=6 heads=3 hidden=7 classes=5", **BLUNT),
+    "mixtral": Sample("batch=3 context=5 vocabulary=19 layers=1 width=12 heads=3 kv_heads=1 experts=3 hidden=5"),
     "llama": Sample("batch=3 context=5 vocabulary=19 layers=1 width=12 heads=3 kv_heads=1 hidden=7"),
 }
 
