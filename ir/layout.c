@@ -62,6 +62,7 @@ OpSharding sharding_replicate(void) {
   for (int a = 0; a < MESH_MAX_AXES; a++) {
     sharding.dim[a] = sharding.pin[a] = -1;
     sharding.unit[a] = 1;
+    sharding.pending[a] = false;
   }
   return sharding;
 }

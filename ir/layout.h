@@ -28,10 +28,13 @@ int mesh_stride(const Mesh *mesh, int axis); // distance in ranks of neighbours 
 // What an operator does along each axis: split the iteration dimension dim[axis] in blocks of whole unit[axis]s,
 // replicate (dim -1), or pin itself to the ranks with coordinate pin[axis] (else -1); the others have nothing to do.
 // Several axes may split one dimension, in the same units: their coordinates are combined, slowest first.
+// An operator that replicates may leave sums pending: what it reads as partial sums along the axis (pending[axis]) comes out as
+// partial sums.
 typedef struct OpSharding {
   int dim[MESH_MAX_AXES];
   int64_t unit[MESH_MAX_AXES];
   int pin[MESH_MAX_AXES];
+  bool pending[MESH_MAX_AXES];
 } OpSharding;
 
 typedef enum LayoutKind { LAYOUT_REPLICATED, LAYOUT_SHARD, LAYOUT_PARTIAL, LAYOUT_PINNED, LAYOUT_KINDS } LayoutKind;

@@ -19,7 +19,7 @@ static void keep_single_axes(const Layout *have, const Mesh *mesh, Layout *want)
     if (mesh->axis[a].size > 1) continue;
     if (have->axis[a].kind == LAYOUT_SHARD) {
       const int dim = have->axis[a].dim;
-      if (want->cut[dim].units == 0) want->cut[dim] = have->cut[dim];
+      if (!cut_by_ranks(mesh, want, dim)) want->cut[dim] = have->cut[dim]; // all of it, no window
       *axis = have->axis[a];
     } else if (axis->kind != LAYOUT_SHARD || !cut_by_ranks(mesh, want, axis->dim)) {
       *axis = (AxisLayout){.kind = LAYOUT_REPLICATED};
@@ -148,26 +148,35 @@ static bool is_partial(const Layout *layout) {
   return false;
 }
 
-static Layout reduced(const Layout *layout) {
-  Layout whole = *layout;
-  for (int a = 0; a < MESH_MAX_AXES; a++)
-    if (whole.axis[a].kind == LAYOUT_PARTIAL) whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+// The tensor reduced where it is partial; if it is nowhere, whole along every axis along which several want it otherwise than
+// it is, whatever they want.
+static Layout whole_layout(const Mesh *mesh, const Versions *versions, bool partial) {
+  Layout whole = versions->at[0].layout;
+  for (int a = 0; a < mesh->n_axes; a++) {
+    int others = 0;
+    for (int v = 1; v < versions->len; v++)
+      others += (reshard_axes(mesh, &versions->at[0].layout, &versions->at[v].layout) >> a & 1) != 0;
+    if (partial ? whole.axis[a].kind == LAYOUT_PARTIAL : others > 1) whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+  }
+  for (int i = 0; i < LAYOUT_MAX_RANK; i++)
+    if (layout_axes_of(&whole, mesh->n_axes, i) == 0) whole.cut[i] = (Cut){0};
   return whole;
 }
 
 enum { MAX_TRIED = 6 }; // of more versions only the whole is tried as the first one
 
-// Parents of all versions of a tensor. Of partial results the whole is a version, too, if that is cheaper or if nothing can
-// be made of the version that is nearest to them: a window.
+// Parents of all versions of a tensor. The whole is a version, too, if that is cheaper (one gathering for several that are wanted
+// in one place each), or if nothing can be made of the version that is nearest to partial results: a window.
 static void plan_versions(Demands *d, Arena *scratch, int tensor) {
   Versions *versions = &d->of[tensor];
   const int n = versions->len;
-  if (n <= 1 || (n == 2 && !is_partial(&versions->at[0].layout))) return;
-  const Layout whole = reduced(&versions->at[0].layout);
+  const bool partial = is_partial(&versions->at[0].layout);
+  if (n <= 1 || (n == 2 && !partial)) return;
+  const Layout whole = whole_layout(d->mesh, versions, partial);
   const Shape shape = shape_of(graph_tensor(d->graph, tensor));
-  Tree tree = {.mesh = d->mesh, .shape = &shape, .scratch = scratch, .n = n, .partial = is_partial(&versions->at[0].layout)};
+  Tree tree = {.mesh = d->mesh, .shape = &shape, .scratch = scratch, .n = n, .partial = partial};
   const int asked = demands_find(d, tensor, &whole), hub = asked < 0 ? n : asked;
-  tree.n += tree.partial && hub == n;
+  tree.n += hub == n;
   tree.layout = NEW_ARRAY(scratch, const Layout *, n + 1);
   for (int v = 0; v < n; v++) tree.layout[v] = &versions->at[v].layout;
   tree.layout[n] = &whole;

@@ -5,7 +5,8 @@
 // model, the problems of the compilation say so.
 //
 // An operator that the plan says nothing about follows its operands: it splits the dimension through which it reads a cut
-// one, so that a sum over it gives partial results; it is pinned with what it reads, and else replicated. In the plan "data"
+// one, so that a sum over it gives partial results; it is pinned with what it reads. Where they say nothing it does what all
+// its readers want, and else it is replicated (plan_follow.c). In the plan "data"
 // the batch, the first dimension of every input, is cut over each axis, and everything follows:
 //   y[n, co] = sum(ci) x[n, ci] * w[co, ci]             n/data
 //   w.grad[co, ci] = sum(n) y.grad[n, co] * x[n, ci]    n/data, a partial sum
@@ -20,8 +21,7 @@
 
 // ---- shardings -----------------------------------------------------------------------------------------------------
 
-// Splits a dimension along an axis, in units that suit every axis that splits it.
-static void split(OpSharding *s, int axis, int dim, int64_t unit, const Mesh *mesh) {
+void plan_split(OpSharding *s, int axis, int dim, int64_t unit, const Mesh *mesh) {
   for (int a = 0; a < mesh->n_axes; a++) {
     if (s->dim[a] != dim || s->unit[a] == unit) continue;
     const int64_t other = s->unit[a];
@@ -36,13 +36,15 @@ static void split(OpSharding *s, int axis, int dim, int64_t unit, const Mesh *me
 
 static void take(OpSharding *s, int axis, const Space *space, const PlanChoice *choice, const Mesh *mesh) {
   if (mesh->axis[axis].size == 1 && choice->kind == CHOICE_PIN) return; // there is but one coordinate
-  if (choice->kind == CHOICE_SPLIT) split(s, axis, plan_dim(space, choice->dim), choice->unit, mesh);
+  if (choice->kind == CHOICE_SPLIT) plan_split(s, axis, plan_dim(space, choice->dim), choice->unit, mesh);
   if (choice->kind == CHOICE_PIN) s->pin[axis] = choice->pin;
 }
 
 bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh) {
-  for (int i = 0; i < mesh->n_axes; i++)
-    if (a->dim[i] != b->dim[i] || a->pin[i] != b->pin[i] || (a->dim[i] >= 0 && a->unit[i] != b->unit[i])) return false;
+  for (int i = 0; i < mesh->n_axes; i++) {
+    if (a->dim[i] != b->dim[i] || a->pin[i] != b->pin[i] || a->pending[i] != b->pending[i]) return false;
+    if (a->dim[i] >= 0 && a->unit[i] != b->unit[i]) return false;
+  }
   return true;
 }
 
@@ -60,47 +62,15 @@ static Layout layout_of(const OpSharding *s, const Tensor *t, const Mesh *mesh) 
 
 // ---- operators -----------------------------------------------------------------------------------------------------
 
-// What the operands of an operator would have it do along an axis.
-typedef struct Vote {
-  const Graph *graph;
-  const Op *op;
-  const Mesh *mesh;
-  int axis;
-  int dim; // or -1
-  int64_t unit;
-  int pin; // -1: none yet, -2: there are several
-} Vote;
-
-static void vote(void *ctx, int tensor) {
-  Vote *v = ctx;
-  const Tensor *t = graph_tensor(v->graph, tensor);
-  const AxisLayout layout = t->layout.axis[v->axis];
-  if (layout.kind == LAYOUT_PINNED) v->pin = v->pin == -1 || v->pin == layout.pin ? layout.pin : -2;
-  if (v->dim >= 0 || layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout.cut[layout.dim], t->extent[layout.dim]))
-    return;
-  const int dim = sharding_dim_of(v->graph, v->op, tensor, layout.dim);
-  const bool parts = v->mesh->axis[v->axis].size > 1;
-  if (dim < 0 || (parts && dim >= v->op->n_out && v->op->reduce == REDUCE_ARGMAX)) return;
-  v->dim = dim;
-  v->unit = t->layout.cut[layout.dim].scale;
-}
-
-static void follow_operands(OpSharding *s, const Graph *graph, const Op *op, int axis, const Mesh *mesh) {
-  Vote v = {graph, op, mesh, axis, -1, 1, -1};
-  op_visit_reads(op, vote, &v);
-  if (v.dim >= 0) split(s, axis, v.dim, v.unit, mesh);
-  else if (v.pin >= 0) s->pin[axis] = v.pin;
-}
-
-OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const PlanChoice *chosen) {
+OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const PlanChoice *chosen, bool settled) {
   OpSharding s = sharding_replicate();
   const Space space = plan_space_of_op(op);
   const int batch_axis = p->mesh.n_axes - 1;
   for (int a = 0; a < p->mesh.n_axes; a++) {
     const ShardItem *said = a != batch_axis ? plan_shard_item(p, op->shard, &space, a) : NULL;
     const PlanChoice *choice = said != NULL ? &said->choice : &chosen[a];
-    if (a == batch_axis || choice->kind == CHOICE_FOLLOW) follow_operands(&s, graph, op, a, &p->mesh);
-    else take(&s, a, &space, choice, &p->mesh);
+    if (a != batch_axis && choice->kind != CHOICE_FOLLOW) take(&s, a, &space, choice, &p->mesh);
+    else if (!plan_follow_operands(&s, p, graph, op, a) && settled && a != batch_axis) plan_follow_readers(&s, p, graph, op, a);
   }
   return s;
 }
@@ -133,7 +103,16 @@ static void expect_reduced(const Planner *p, const Graph *graph, const Tensor *t
   }
 }
 
-static void plan_op(const Planner *p, Graph *graph, Op *op) {
+void plan_expect_results(const Planner *p, Graph *graph, const Op *op) {
+  for (int r = 0; r < op_results(op); r++) {
+    Layout layout = sharding_result(graph, op, r, &p->mesh);
+    for (int a = 0; a < p->mesh.n_axes; a++)
+      if (layout.axis[a].kind == LAYOUT_PARTIAL) expect_reduced(p, graph, graph_tensor(graph, op_result(op, r)), &layout, a);
+    graph_tensor(graph, op_result(op, r))->layout = layout;
+  }
+}
+
+static void plan_op(const Planner *p, Graph *graph, Op *op, bool settled) {
   const Tensor *out = graph_tensor(graph, op->out);
   op->sharding = sharding_replicate();
   if (plan_is_stored(out)) { // its first value is made as it lies
@@ -143,14 +122,11 @@ static void plan_op(const Planner *p, Graph *graph, Op *op) {
   if (plan_has_choice(graph, op)) {
     PlanChoice chosen[MESH_MAX_AXES];
     plan_choices_of_op(p, graph, op, chosen);
-    op->sharding = plan_resolve_op(p, graph, op, chosen);
+    op->sharding = plan_resolve_op(p, graph, op, chosen, settled);
+  } else {
+    for (int a = 0; a < p->mesh.n_axes; a++) plan_follow_operands(&op->sharding, p, graph, op, a);
   }
-  for (int r = 0; r < op_results(op); r++) {
-    Layout layout = sharding_result(graph, op, r, &p->mesh);
-    for (int a = 0; a < p->mesh.n_axes; a++)
-      if (layout.axis[a].kind == LAYOUT_PARTIAL) expect_reduced(p, graph, graph_tensor(graph, op_result(op, r)), &layout, a);
-    graph_tensor(graph, op_result(op, r))->layout = layout;
-  }
+  plan_expect_results(p, graph, op);
 }
 
 // ---- inputs and stored tensors -------------------------------------------------------------------------------------
@@ -160,7 +136,7 @@ static void follow_parameter(OpSharding *s, const Planner *p, const Tensor *t, i
   const Tensor *param = t->of >= 0 ? graph_tensor(p->model->train, t->of) : NULL;
   if (param == NULL || !same_shape(param, t)) return;
   const OpSharding of = plan_stored(p, param->name);
-  if (of.dim[axis] >= 0) split(s, axis, of.dim[axis], of.unit[axis], &p->mesh);
+  if (of.dim[axis] >= 0) plan_split(s, axis, of.dim[axis], of.unit[axis], &p->mesh);
   s->pin[axis] = of.pin[axis];
 }
 
@@ -175,7 +151,7 @@ OpSharding plan_resolve_tensor(const Planner *p, int tensor, const PlanChoice *c
     if (choice->kind == CHOICE_FOLLOW) follow_parameter(&s, p, t, a);
     else take(&s, a, &space, choice, &p->mesh);
   }
-  if (t->role == ROLE_INPUT) split(&s, batch_axis, 0, 1, &p->mesh);
+  if (t->role == ROLE_INPUT) plan_split(&s, batch_axis, 0, 1, &p->mesh);
   return s;
 }
 
@@ -210,7 +186,10 @@ static void plan_graph(const Planner *p, Graph *graph) {
     const OpSharding stored = plan_stored(p, tensor->name);
     tensor->layout = layout_of(&stored, tensor, &p->mesh);
   }
-  for (int i = 0; i < graph->ops.len; i++) plan_op(p, graph, &graph->ops.at[i]);
+  for (int i = 0; i < graph->ops.len; i++) plan_op(p, graph, &graph->ops.at[i], false);
+  for (int i = graph->ops.len - 1; i >= 0; i--) plan_op(p, graph, &graph->ops.at[i], true);
+  for (int i = 0; i < graph->ops.len; i++)
+    if (graph->ops.at[i].kind == OP_VIEW) plan_expect_results(p, graph, &graph->ops.at[i]);
 }
 
 void pass_plan(Compilation *c) {

@@ -120,6 +120,39 @@ static void group_by_update(Planner *p) {
   }
 }
 
+int plan_update_of(const Planner *p, const Graph *graph, const Op *op) {
+  return graph == p->model->train ? p->update_of[op - graph->ops.at] : -1;
+}
+
+// ---- uses ----------------------------------------------------------------------------------------------------------
+
+typedef struct UseNotes {
+  const Planner *p;
+  Uses *uses;
+  int op;
+} UseNotes;
+
+static void note_use(void *ctx, int tensor) {
+  const UseNotes *n = ctx;
+  Uses *u = &n->uses[tensor];
+  if (u->ops.len == 0 || u->ops.at[u->ops.len - 1] != n->op) vec_push(n->p->arena, &u->ops, n->op);
+}
+
+static Uses *uses_of_graph(const Planner *p, const Graph *graph) {
+  UseNotes notes = {p, NEW_ARRAY(p->arena, Uses, graph->tensors.len), 0};
+  for (; notes.op < graph->ops.len; notes.op++) op_visit_reads(&graph->ops.at[notes.op], note_use, &notes);
+  for (int i = 0; i < graph->stores.len; i++) vec_push(p->arena, &notes.uses[graph->stores.at[i].value].stores, i);
+  for (int i = 0; i < graph->losses.len; i++) notes.uses[graph->losses.at[i].tensor].reported = true;
+  for (int i = 0; i < graph->metrics.len; i++) notes.uses[graph->metrics.at[i].tensor].reported = true;
+  if (graph->gradient_norm >= 0) notes.uses[graph->gradient_norm].reported = true;
+  return notes.uses;
+}
+
+const Uses *plan_uses(const Planner *p, const Graph *graph, int tensor) {
+  const int number = graph == p->model->init ? 0 : graph == p->model->train ? 1 : 2;
+  return &p->uses[number][tensor];
+}
+
 // ---- lines ---------------------------------------------------------------------------------------------------------
 
 static const char *line_key(Arena *arena, const char *graph, PlanSubject subject, const char *name) {
@@ -140,6 +173,9 @@ Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Me
   group_by_layer(&p, model->train);
   group_by_layer(&p, model->eval);
   group_by_update(&p);
+  p.uses[0] = uses_of_graph(&p, model->init);
+  p.uses[1] = uses_of_graph(&p, model->train);
+  p.uses[2] = uses_of_graph(&p, model->eval);
   for (int i = 0; i < plan->lines.len; i++) {
     const PlanLine *line = &plan->lines.at[i];
     PlanSubject subject = line->subject;
@@ -193,7 +229,7 @@ static void apply(const Planner *p, const PlanLine *line, const Space *space, Pl
 
 void plan_choices_of_op(const Planner *p, const Graph *graph, const Op *op, PlanChoice *chosen) {
   const Space space = plan_space_of_op(op);
-  const int param = graph == p->model->train ? p->update_of[op - graph->ops.at] : -1;
+  const int param = plan_update_of(p, graph, op);
   const PlanLine *line = find_line(p, graph->name, PLAN_OP, graph_tensor(graph, op->out)->name);
   if (line == NULL && param >= 0) line = find_line(p, NULL, PLAN_UPDATE, graph_tensor(graph, param)->name);
   if (line == NULL && op->phase != PHASE_UPDATE) line = find_layer_line(p, graph->name, op->layer);

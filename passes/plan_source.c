@@ -24,16 +24,16 @@ static uint64_t draw(uint64_t seed, const char *name, int axis, uint64_t options
   return hash % options;
 }
 
-// Replicate, or one of the dimensions that may be split, or a pin: uniformly.
+// Replicate, follow, one of the dimensions that may be split, or a pin: uniformly.
 static PlanChoice draw_choice(uint64_t seed, const char *name, int axis, const Space *space, const Mesh *mesh) {
   int dims[IR_MAX_DIMS], n = 0;
   for (int d = 0; d < space->n_dims; d++)
-    if (space->dims[d].extent > 1 && space->fixed[d] == NULL) dims[n++] = d;
+    if (space->fixed[d] == NULL) dims[n++] = d;
   const int pins = mesh->axis[axis].size > 1 ? mesh->axis[axis].size : 0;
-  const int k = (int)draw(seed, name, axis, (uint64_t)(1 + n + pins));
-  if (k == 0) return (PlanChoice){.kind = CHOICE_REPLICATE};
-  if (k <= n) return (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[dims[k - 1]].name, .unit = 1};
-  return (PlanChoice){.kind = CHOICE_PIN, .pin = k - 1 - n};
+  const int k = (int)draw(seed, name, axis, (uint64_t)(2 + n + pins));
+  if (k < n) return (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[dims[k]].name, .unit = 1};
+  if (k < n + pins) return (PlanChoice){.kind = CHOICE_PIN, .pin = k - n};
+  return (PlanChoice){.kind = k == n + pins ? CHOICE_REPLICATE : CHOICE_FOLLOW};
 }
 
 static void add_drawn(Arena *arena, Plan *plan, uint64_t seed, PlanLine line, const Space *space) {

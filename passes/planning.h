@@ -20,6 +20,13 @@ typedef struct PlanLayer { // the operators of a layer and of the layers in it, 
   VEC(int) stored; // tensors of the training graph
 } PlanLayer;
 
+// Who needs a tensor of a graph.
+typedef struct Uses {
+  VEC(int) ops;
+  VEC(int) stores;  // of graph->stores
+  bool reported;    // a loss, a metric or the norm of the gradients
+} Uses;
+
 typedef struct Planner {
   Arena *arena;
   const Model *model;
@@ -30,6 +37,7 @@ typedef struct Planner {
   Names layers;      // name -> layer
   VEC(PlanLayer) layer_list;
   int *update_of;    // by operator of the training graph: the parameter that it is part of updating, or -1
+  Uses *uses[3];     // by tensor of the graphs init, train, eval
   Names stored;      // name -> sharding
   VEC(OpSharding) stored_list;
 } Planner;
@@ -48,6 +56,9 @@ bool plan_has_choice(const Graph *graph, const Op *op);
 bool plan_is_stored(const Tensor *tensor); // a parameter or a state
 // The operator called `name`, or NULL.
 const Op *plan_find_op(const Graph *graph, const char *name);
+// The parameter that an operator is part of updating, or -1.
+int plan_update_of(const Planner *p, const Graph *graph, const Op *op);
+const Uses *plan_uses(const Planner *p, const Graph *graph, int tensor);
 // What the plan says along every axis: of an operator; of an input or stored tensor of the training graph. What does not
 // fit follows.
 void plan_choices_of_op(const Planner *p, const Graph *graph, const Op *op, PlanChoice *chosen);
@@ -59,12 +70,25 @@ const ShardItem *plan_shard_item(const Planner *p, int shard, const Space *space
 
 // ---- plan.c: the sharding that comes of choices, and of what the model says itself
 
-OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const PlanChoice *chosen);
+// settled: the operators behind it have their shardings, so that what follows can follow them, too.
+OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, const PlanChoice *chosen, bool settled);
+// Enters the layouts in which the results of an operator are expected by those that follow it.
+void plan_expect_results(const Planner *p, Graph *graph, const Op *op);
 OpSharding plan_resolve_tensor(const Planner *p, int tensor, const PlanChoice *chosen);
 // Enters the sharding of every input and stored tensor of the training graph.
 void plan_resolve_stored(Planner *p);
 OpSharding plan_stored(const Planner *p, const char *name);
 bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh);
+
+// Splits a dimension along an axis, in units that suit every axis that splits it.
+void plan_split(OpSharding *s, int axis, int dim, int64_t unit, const Mesh *mesh);
+
+// ---- plan_follow.c: along an axis that no line mentions
+
+// What an operator or a view does as its operands lie; false: they say nothing.
+bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis);
+// What an operator does that all its readers want alike, all of them having a sharding.
+void plan_follow_readers(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis);
 
 // ---- plan_source.c: plans that are not read from a file
 

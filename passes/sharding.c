@@ -108,8 +108,11 @@ Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh
   Layout layout = layout_replicated();
   bool taken[IR_MAX_DIMS] = {false}; // a dimension that cuts two dimensions of the tensor cuts the first
   for (int i = 0; i < graph_tensor(graph, tensor)->rank; i++) operand_dim(graph, op, tensor, i, mesh, taken, &layout);
-  for (int a = 0; a < mesh->n_axes; a++)
+  for (int a = 0; a < mesh->n_axes; a++) {
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
+    if (op->sharding.pending[a] && graph_tensor(graph, tensor)->layout.axis[a].kind == LAYOUT_PARTIAL)
+      layout.axis[a] = graph_tensor(graph, tensor)->layout.axis[a];
+  }
   return layout;
 }
 
@@ -142,6 +145,7 @@ Layout sharding_result(const Graph *graph, const Op *op, int result, const Mesh 
   for (int a = 0; a < mesh->n_axes; a++) {
     const int dim = op->sharding.dim[a];
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
+    else if (op->sharding.pending[a]) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
     else if (dim >= op->n_out) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = op->reduce};
     else if (dim >= 0) {
       layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = dim};
@@ -160,9 +164,7 @@ static int64_t inner_elements(const Tensor *t, int d, int end) {
   return elements;
 }
 
-// Dimension `dim` of `in`, cut in units of `unit`, as a dimension of `out`: its position and unit there; -1 if a view
-// cannot pass the cut on.
-static int view_dim(const Tensor *in, const Tensor *out, int dim, int64_t unit, int64_t *out_unit) {
+int sharding_through_view(const Tensor *in, const Tensor *out, int dim, int64_t unit, int64_t *out_unit) {
   // Walk both shapes in groups of equal products: [n, t | c] and [n*t | c].
   for (int i = 0, o = 0; i < in->rank && o < out->rank;) {
     int in_end = i + 1, out_end = o + 1;
@@ -196,9 +198,10 @@ static Layout through_view(const Graph *graph, const Op *op, bool forward, const
   for (int a = 0; a < mesh->n_axes; a++) {
     const AxisLayout axis = in->layout.axis[a];
     if (axis.kind == LAYOUT_PINNED) layout.axis[a] = axis;
+    if (op->sharding.pending[a]) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
     if (axis.kind != LAYOUT_SHARD || !cut_is_plain(&in->layout.cut[axis.dim], in->extent[axis.dim])) continue;
     int64_t unit;
-    const int dim = view_dim(in, out, axis.dim, in->layout.cut[axis.dim].scale, &unit);
+    const int dim = sharding_through_view(in, out, axis.dim, in->layout.cut[axis.dim].scale, &unit);
     if (dim < 0 || (source[dim] >= 0 && source[dim] != axis.dim)) continue;
     source[dim] = axis.dim;
     const int there = forward ? dim : axis.dim;
@@ -206,4 +209,53 @@ static Layout through_view(const Graph *graph, const Op *op, bool forward, const
     layout.cut[there] = forward ? cut_plain(out->extent[dim], unit) : in->layout.cut[axis.dim];
   }
   return layout;
+}
+
+// ---- sums that stay pending ----------------------------------------------------------------------------------------
+
+bool sharding_makes_sums(const Graph *graph, int tensor, int axis, const Mesh *mesh) {
+  const int producer = graph_tensor(graph, tensor)->producer;
+  if (producer < 0) return false;
+  const Op *op = &graph->ops.at[producer];
+  int result = 0;
+  while (op_result(op, result) != tensor) result++;
+  const Layout layout = sharding_result(graph, op, result, mesh);
+  return layout.axis[axis].kind == LAYOUT_PARTIAL && layout.axis[axis].reduce == REDUCE_SUM;
+}
+
+// How an expression depends on the tensors that are partial sums along an axis: not at all, as a sum of multiples of them
+// (nothing is one, too), or otherwise.
+typedef enum Dependence { FREE, NOTHING, LINEAR, OTHER } Dependence;
+
+static Dependence of_sum(Dependence x, Dependence y) {
+  if (x == NOTHING || y == NOTHING) return x == NOTHING ? y : x;
+  return x == y ? x : OTHER;
+}
+
+static Dependence of_expr(const Graph *graph, const Expr *e, int axis, const Mesh *mesh) {
+  if (e->kind == EXPR_ACCESS && sharding_makes_sums(graph, e->access.tensor, axis, mesh))
+    return e->access.outside == 0 ? LINEAR : OTHER;
+  if (e->kind != EXPR_CALL) return expr_is_const(e, 0) ? NOTHING : FREE;
+  Dependence arg[3] = {FREE, FREE, FREE};
+  bool free = true;
+  for (int i = 0; i < fn_arity(e->call.fn); i++) {
+    arg[i] = of_expr(graph, e->call.arg[i], axis, mesh);
+    free &= arg[i] == FREE || arg[i] == NOTHING;
+  }
+  if (free) return FREE;
+  switch (e->call.fn) {
+  case FN_neg: return arg[0];
+  case FN_add:
+  case FN_sub: return of_sum(arg[0], arg[1]);
+  case FN_mul: return arg[0] == FREE ? arg[1] : arg[1] == FREE ? arg[0] : OTHER;
+  case FN_div: return arg[1] == FREE ? arg[0] : OTHER;
+  case FN_select: return arg[0] == FREE ? of_sum(arg[1], arg[2]) : OTHER;
+  default: return OTHER;
+  }
+}
+
+bool sharding_adds_sums(const Graph *graph, const Op *op, int axis, const Mesh *mesh) {
+  if (op->kind == OP_VIEW) return sharding_makes_sums(graph, op->in, axis, mesh);
+  return op->kind == OP_COMPUTE && (op->reduce == REDUCE_NONE || op->reduce == REDUCE_SUM) &&
+         of_expr(graph, op->body, axis, mesh) == LINEAR;
 }

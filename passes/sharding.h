@@ -15,5 +15,13 @@ Layout sharding_result(const Graph *graph, const Op *op, int result, const Mesh 
 // The dimension of an operator that follows a tensor's shard (dimension i of the tensor): the one that reads it whole and
 // plainly in every access; -1 if there is none. Of an opaque call: that of its first argument that follows.
 int sharding_dim_of(const Graph *graph, const Op *op, int tensor, int i);
+// Dimension `dim` of `in`, cut in units of `unit`, as a dimension of `out`, which has the same elements under other
+// dimensions: its position and unit there; -1 if a view cannot pass the cut on.
+int sharding_through_view(const Tensor *in, const Tensor *out, int dim, int64_t unit, int64_t *out_unit);
+// Whether a tensor is made as partial sums along an axis, whatever its layout says that its readers expect.
+bool sharding_makes_sums(const Graph *graph, int tensor, int axis, const Mesh *mesh);
+// Whether the result of an operator is a sum of multiples of what it reads of such tensors, so that partial sums of them give
+// partial sums of it. A factor of them is the same on all ranks along the axis.
+bool sharding_adds_sums(const Graph *graph, const Op *op, int axis, const Mesh *mesh);
 
 #endif

@@ -51,16 +51,15 @@ def mlp_sharded(params):
 
 def vgg16(params):
     """The gradients of the convolutions; features [batch, 25088] and two hidden layers [batch, 4096] gathered before the
-    products that read them, the gradients of the hidden layers scattered after them, those of the features added up; maximum,
-    sum and picked logit of the cross entropy [batch]."""
+    products that read them, their gradients scattered after them; maximum, sum and picked logit of the cross entropy [batch]."""
     batch, features, hidden = 32, 25088, 4096
     conv = sum(n for name, n in params.items() if name.startswith("conv"))
-    return {"all_reduce": reduce(conv + batch * features + 3 * batch, 4),
-            "all_gather": gather(batch * (features + 2 * hidden), 4), "reduce_scatter": gather(2 * batch * hidden, 4)}
+    moved = gather(batch * (features + 2 * hidden), 4)
+    return {"all_reduce": reduce(conv + 3 * batch, 4), "all_gather": moved, "reduce_scatter": moved}
 
 
 def alexnet(params):
-    """As for vgg16, but the gradients of the features [batch, 9216] are scattered, too."""
+    """As for vgg16; the features are [batch, 9216]."""
     batch, features, hidden = 16, 9216, 4096
     conv = sum(n for name, n in params.items() if name.startswith("conv"))
     moved = gather(batch * (features + 2 * hidden), 2)
@@ -73,15 +72,15 @@ def bigram(p):
 
 
 def inception_branches(params):
-    """Outside of the block data parallelism: weights, of each batch norm its bias and five sums of a value for every channel (two for
-    the statistics, three for their gradients), three scalars. Into the block its input [batch, 192, 35, 35] goes four times and the
-    gradient of its output [batch, 256, 35, 35] four times (only what is placed on one rank is kept); its output and four
-    gradients of its input are dealt out."""
+    """Outside of the block data parallelism: weights, of each batch norm its bias and four sums of a value for every channel (two for
+    the statistics, two for their gradients), three scalars. Into the block go its input and what is pooled of it
+    [batch, 192, 35, 35] and the gradient of its output [batch, 256, 35, 35], once each; its output and four gradients of its
+    input are dealt out."""
     batch, area = 32, 35 * 35
     outside = {name: n for name, n in params.items() if not name.startswith("inception_a1.")}
     channels = sum(n for name, n in outside.items() if name.endswith(".beta"))
     weights = sum(n for name, n in outside.items() if not name.endswith((".beta", ".gamma")))
-    return {"all_reduce": reduce(weights + 6 * channels + 3, 4), "all_gather": gather(batch * area * 4 * (192 + 256), 4),
+    return {"all_reduce": reduce(weights + 5 * channels + 3, 4), "all_gather": gather(batch * area * (2 * 192 + 256), 4),
             "scatter": gather(batch * area * (256 + 4 * 192), 4)}
 
 
@@ -144,7 +143,7 @@ def resnet18_spatial(params):
                 halos += window_gradient(batch * depth * kernel**2, side, kernel, step, pad)
             before = planes
         planes, size = 2 * planes, size // 2
-    return {"all_reduce": reduce(weights + 6 * channels + batch * 512, 4), "exchange": halos}
+    return {"all_reduce": reduce(weights + 5 * channels + batch * 512, 4), "exchange": halos}
 
 
 # ---- the plans

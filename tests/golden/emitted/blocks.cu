@@ -4,7 +4,7 @@
 //   plan        data parallel: the batch of 4 is divided over the ranks, parameters are on every rank
 //   parameters  4377
 //   memory      133120 bytes on each device, in one arena (largest sum of live tensors: 133120)
-//   moved by the busiest rank in a step: forward 27 collectives, 616 bytes; backward 27 collectives, 18116 bytes
+//   moved by the busiest rank in a step: forward 27 collectives, 616 bytes; backward 27 collectives, 17812 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 2 PROG --data DIR
 
@@ -80,7 +80,7 @@ static struct {
   float *block6_unit2_batchnorm1_scale_grad; // block6.unit2.batchnorm1.scale.grad [8]
   float *block6_unit2_batchnorm1_square_grad; // block6.unit2.batchnorm1.square.grad [8]
   float *block6_unit2_conv1_conv2d_grad_2; // block6.unit2.conv1.conv2d.grad.2 [batch.len, 8, 4, 4]
-  float *block6_unit2_batchnorm1_mean_grad_2; // block6.unit2.batchnorm1.mean.grad.2 [8]
+  float *block6_unit2_batchnorm1_mean_grad_3; // block6.unit2.batchnorm1.mean.grad.3 [8]
   float *block6_unit2_batchnorm1_mean_sum_grad; // block6.unit2.batchnorm1.mean.sum.grad [8]
   float *block6_unit2_conv1_conv2d_grad_4; // block6.unit2.conv1.conv2d.grad.4 [batch.len, 8, 4, 4]
   float *block6_relu_grad; // block6.relu.grad [batch.len, 8, 4, 4]
@@ -93,7 +93,7 @@ static struct {
   float *block4_unit1_batchnorm1_scale_grad; // block4.unit1.batchnorm1.scale.grad [8]
   float *block4_unit1_batchnorm1_square_grad; // block4.unit1.batchnorm1.square.grad [8]
   float *block4_unit1_conv1_conv2d_grad_2; // block4.unit1.conv1.conv2d.grad.2 [batch.len, 8, 4, 4]
-  float *block4_unit1_batchnorm1_mean_grad_2; // block4.unit1.batchnorm1.mean.grad.2 [8]
+  float *block4_unit1_batchnorm1_mean_grad_3; // block4.unit1.batchnorm1.mean.grad.3 [8]
   float *block4_unit1_batchnorm1_mean_sum_grad; // block4.unit1.batchnorm1.mean.sum.grad [8]
   float *block4_unit1_conv1_conv2d_grad_4; // block4.unit1.conv1.conv2d.grad.4 [batch.len, 8, 4, 4]
   float *block3_relu_2_grad_2; // block3.relu.2.grad.2 [batch.len, 4, 8, 8]
@@ -105,7 +105,7 @@ static struct {
   float *unit1_batchnorm1_scale_grad; // unit1.batchnorm1.scale.grad [4]
   float *unit1_batchnorm1_square_grad; // unit1.batchnorm1.square.grad [4]
   float *unit1_conv1_conv2d_grad_2; // unit1.conv1.conv2d.grad.2 [batch.len, 4, 8, 8]
-  float *unit1_batchnorm1_mean_grad_2; // unit1.batchnorm1.mean.grad.2 [4]
+  float *unit1_batchnorm1_mean_grad_3; // unit1.batchnorm1.mean.grad.3 [4]
   float *unit1_batchnorm1_mean_sum_grad; // unit1.batchnorm1.mean.sum.grad [4]
   float *unit1_conv1_conv2d_grad_4; // unit1.conv1.conv2d.grad.4 [batch.len, 4, 8, 8]
   float *block4_unit1_batchnorm1_mean_sum_whole; // block4.unit1.batchnorm1.mean.sum.whole [8]
@@ -114,17 +114,14 @@ static struct {
   float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
   float *dense1_b_grad_whole; // dense1.b.grad.whole [5]
   float *dense1_w_grad_whole; // dense1.w.grad.whole [5, 8]
-  float *block6_unit2_batchnorm1_mean_grad_whole; // block6.unit2.batchnorm1.mean.grad.whole [8]
   float *block6_unit2_batchnorm1_scale_grad_whole; // block6.unit2.batchnorm1.scale.grad.whole [8]
-  float *block6_unit2_batchnorm1_mean_grad_2_whole; // block6.unit2.batchnorm1.mean.grad.2.whole [8]
+  float *block6_unit2_batchnorm1_mean_grad_3_whole; // block6.unit2.batchnorm1.mean.grad.3.whole [8]
   float *block4_conv1_b_grad_whole; // block4.conv1.b.grad.whole [8]
   float *block4_conv1_w_grad_whole; // block4.conv1.w.grad.whole [8, 4, 1, 1]
-  float *block4_unit1_batchnorm1_mean_grad_whole; // block4.unit1.batchnorm1.mean.grad.whole [8]
   float *block4_unit1_batchnorm1_scale_grad_whole; // block4.unit1.batchnorm1.scale.grad.whole [8]
-  float *block4_unit1_batchnorm1_mean_grad_2_whole; // block4.unit1.batchnorm1.mean.grad.2.whole [8]
-  float *unit1_batchnorm1_mean_grad_whole; // unit1.batchnorm1.mean.grad.whole [4]
+  float *block4_unit1_batchnorm1_mean_grad_3_whole; // block4.unit1.batchnorm1.mean.grad.3.whole [8]
   float *unit1_batchnorm1_scale_grad_whole; // unit1.batchnorm1.scale.grad.whole [4]
-  float *unit1_batchnorm1_mean_grad_2_whole; // unit1.batchnorm1.mean.grad.2.whole [4]
+  float *unit1_batchnorm1_mean_grad_3_whole; // unit1.batchnorm1.mean.grad.3.whole [4]
   float *block3_relu_2_pack_5; // block3.relu.2.pack [4, 3, 3, 4, 4]
   float *block3_relu_2_pack_2_2; // block3.relu.2.pack.2 [4, 4, 4]
   float *block6_relu_grad_spread_2; // block6.relu.grad.spread [8, 3, 3, 4, 4]
@@ -157,8 +154,7 @@ static struct {
 
 // Layers unit: what their code differs in.
 typedef struct UnitSize {
-  long elements, elements2, rows, cols, stride, ci, n, k, stride2, bytes, bytes2, elements3, bytes3, bytes4, rows2,
-    stride_b;
+  long elements, elements2, rows, cols, stride, ci, n, k, stride2, bytes, bytes2, bytes3, rows2, stride_b;
   float factor, factor2, factor22;
 } UnitSize;
 typedef struct Unit {
@@ -168,8 +164,8 @@ typedef struct Unit {
   float *conv1_w, *batchnorm1_gamma, *batchnorm1_beta, *batchnorm1_running_mean, *batchnorm1_running_var,
     *conv1_w_velocity, *batchnorm1_gamma_velocity, *batchnorm1_beta_velocity, *relu_pack, *relu, *conv1_conv2d,
     *batchnorm1_mean_sum, *batchnorm1_mean, *batchnorm1_square, *batchnorm1_var, *batchnorm1_scale,
-    *batchnorm1_mean_grad, *batchnorm1_gamma_grad, *batchnorm1_square_grad, *batchnorm1_scale_grad_whole,
-    *conv1_conv2d_grad_2, *batchnorm1_mean_grad_2, *batchnorm1_mean_sum_grad, *conv1_conv2d_grad_4,
+    *batchnorm1_scale_grad, *batchnorm1_gamma_grad, *batchnorm1_square_grad, *conv1_conv2d_grad_2,
+    *batchnorm1_mean_grad_3, *batchnorm1_mean_grad, *batchnorm1_mean_sum_grad, *conv1_conv2d_grad_4,
     *conv1_conv2d_grad, *relu_grad_spread, *relu_grad, *conv1_w_grad, *relu_pack2, *batchnorm1_beta_grad,
     *batchnorm1_gamma_grad_square, *batchnorm1_beta_grad_square, *conv1_w_grad_square, *relu_pack3, *relu2,
     *conv1_conv2d2, *batchnorm1_scale2;
@@ -512,7 +508,7 @@ __global__ void k_batchnorm_grad2(float *__restrict__ grad, float *__restrict__ 
 }
 
 // block6.unit2.batchnorm1: batchnorm_grad (blocks.dnn:3)
-__global__ void k_batchnorm_grad3(float *__restrict__ grad, float *__restrict__ grad3, const float *__restrict__ grad2, const float *__restrict__ conv2d, const float *__restrict__ mean, long C, long N, long PQ) {
+__global__ void k_batchnorm_grad3(float *__restrict__ grad, float *__restrict__ grad4, const float *__restrict__ grad2, const float *__restrict__ conv2d, const float *__restrict__ mean, const float *__restrict__ grad5, long C, long N, long PQ) {
   GRID(c, C) {
     float grad_ = 0.0f;
     BLOCK2(n, N, pq, PQ) {
@@ -521,16 +517,14 @@ __global__ void k_batchnorm_grad3(float *__restrict__ grad, float *__restrict__ 
       grad[(n * C + c) * PQ + pq] = grad_2;
     }
     grad_ = BLOCK_SUM(grad_);
-    ONCE grad3[c] = grad_;
+    const float grad_3 = grad5[c] + grad_;
+    ONCE grad4[c] = grad_3;
   }
 }
 
 // block6.unit2.batchnorm1: batchnorm_grad (blocks.dnn:3)
-__global__ void k_batchnorm_grad4(float *__restrict__ grad2, const float *__restrict__ whole, const float *__restrict__ whole2, long count, float factor) {
-  FLAT(i, count) {
-    const float grad_ = whole[i] + whole2[i];
-    grad2[i] = grad_ / factor;
-  }
+__global__ void k_batchnorm_grad4(float *__restrict__ grad, const float *__restrict__ whole, long count, float factor) {
+  FLAT(i, count) grad[i] = whole[i] / factor;
 }
 
 // block6.unit2.conv1: conv2d_grad (blocks.dnn:3)
@@ -925,23 +919,24 @@ static void backward_unit(const Unit *layer) {
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
-  // all_reduce mean.grad, scale.grad
-  CHECK_NCCL(ncclAllReduce(layer->batchnorm1_mean_grad, layer->batchnorm1_mean_grad, sizes->elements3, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce scale.grad: [c], a sum over data -> [c]
+  CHECK_NCCL(ncclAllReduce(layer->batchnorm1_scale_grad, layer->batchnorm1_scale_grad, sizes->elements2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT_LAYER(layer->name, "batchnorm1 batchnorm", "blocks.dnn:3");
-  LAUNCH_FLAT(k_batchnorm_grad2, sizes->elements2, layer->batchnorm1_gamma_grad, layer->batchnorm1_square_grad, layer->batchnorm1_scale_grad_whole, layer->batchnorm1_var, layer->batchnorm1_scale, sizes->elements2, sizes->factor2);
-  LIFETIME_END({layer->batchnorm1_var, sizes->bytes2}, {layer->batchnorm1_scale, sizes->bytes2});
-  LAUNCH_ROWS(k_batchnorm_grad3, sizes->elements2, layer->conv1_conv2d_grad_2, layer->batchnorm1_mean_grad_2, layer->batchnorm1_square_grad, layer->conv1_conv2d, layer->batchnorm1_mean, sizes->elements2, batch.len, sizes->n);
+  LAUNCH_FLAT(k_batchnorm_grad2, sizes->elements2, layer->batchnorm1_gamma_grad, layer->batchnorm1_square_grad, layer->batchnorm1_scale_grad, layer->batchnorm1_var, layer->batchnorm1_scale, sizes->elements2, sizes->factor2);
+  LIFETIME_END({layer->batchnorm1_var, sizes->bytes2}, {layer->batchnorm1_scale, sizes->bytes2},
+      {layer->batchnorm1_scale_grad, sizes->bytes2});
+  LAUNCH_ROWS(k_batchnorm_grad3, sizes->elements2, layer->conv1_conv2d_grad_2, layer->batchnorm1_mean_grad_3, layer->batchnorm1_square_grad, layer->conv1_conv2d, layer->batchnorm1_mean, layer->batchnorm1_mean_grad, sizes->elements2, batch.len, sizes->n);
   LIFETIME_END({layer->conv1_conv2d, sizes->bytes3}, {layer->batchnorm1_mean, sizes->bytes2},
-      {layer->batchnorm1_square_grad, sizes->bytes2});
+      {layer->batchnorm1_mean_grad, sizes->bytes2}, {layer->batchnorm1_square_grad, sizes->bytes2});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
-  // all_reduce mean.grad.2: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(layer->batchnorm1_mean_grad_2, layer->batchnorm1_mean_grad_2, sizes->elements2, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce mean.grad.3: [c], a sum over data -> [c]
+  CHECK_NCCL(ncclAllReduce(layer->batchnorm1_mean_grad_3, layer->batchnorm1_mean_grad_3, sizes->elements2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT_LAYER(layer->name, "batchnorm1 batchnorm", "blocks.dnn:3");
-  LAUNCH_FLAT(k_batchnorm_grad4, sizes->elements2, layer->batchnorm1_mean_sum_grad, layer->batchnorm1_mean_grad, layer->batchnorm1_mean_grad_2, sizes->elements2, sizes->factor2);
-  LIFETIME_END({layer->batchnorm1_mean_grad_2, sizes->bytes2}, {layer->batchnorm1_mean_grad, sizes->bytes4});
+  LAUNCH_FLAT(k_batchnorm_grad4, sizes->elements2, layer->batchnorm1_mean_sum_grad, layer->batchnorm1_mean_grad_3, sizes->elements2, sizes->factor2);
+  LIFETIME_END({layer->batchnorm1_mean_grad_3, sizes->bytes2});
 
   AT_LAYER(layer->name, "conv1 conv2d", "blocks.dnn:3");
   LAUNCH_MAP(k_conv2d_grad, sizes->elements2 * batch.len, sizes->n, layer->conv1_conv2d_grad_4, layer->conv1_conv2d_grad, layer->conv1_conv2d_grad_2, layer->batchnorm1_mean_sum_grad, batch.len, sizes->elements2, sizes->n);
@@ -968,13 +963,13 @@ static void backward_unit(const Unit *layer) {
 static void backward_block(const Block *layer) {
   const BlockSize *const sizes = layer->sizes;
   AT_LAYER(layer->name, "relu", "blocks.dnn:9");
-  LAUNCH_ROWS(k_relu_batchnorm_grad2, sizes->rows, layer->add_grad, layer->unit2->conv1_conv2d_grad, layer->unit2->batchnorm1_mean_grad, layer->unit2->batchnorm1_scale_grad_whole, layer->unit2->batchnorm1_beta_grad, layer->add_grad2, layer->relu_2_grad_2, layer->relu_2, layer->unit2->batchnorm1_scale, layer->unit2->conv1_conv2d, layer->unit2->batchnorm1_mean, sizes->rows, batch.len, sizes->cols);
+  LAUNCH_ROWS(k_relu_batchnorm_grad2, sizes->rows, layer->add_grad, layer->unit2->conv1_conv2d_grad, layer->unit2->batchnorm1_mean_grad, layer->unit2->batchnorm1_scale_grad, layer->unit2->batchnorm1_beta_grad, layer->add_grad2, layer->relu_2_grad_2, layer->relu_2, layer->unit2->batchnorm1_scale, layer->unit2->conv1_conv2d, layer->unit2->batchnorm1_mean, sizes->rows, batch.len, sizes->cols);
   LIFETIME_END({layer->relu_2, sizes->bytes}, {layer->add_grad2, sizes->bytes}, {layer->relu_2_grad_2, sizes->bytes});
 
   backward_unit(layer->unit2);
 
   AT_LAYER(layer->name, "relu", "blocks.dnn:7");
-  LAUNCH_ROWS(k_relu_batchnorm_grad, sizes->rows, layer->unit1->conv1_conv2d_grad, layer->unit1->batchnorm1_mean_grad, layer->unit1->batchnorm1_scale_grad_whole, layer->unit1->batchnorm1_beta_grad, layer->relu, layer->relu_grad, layer->unit1->batchnorm1_scale, layer->unit1->conv1_conv2d, layer->unit1->batchnorm1_mean, sizes->rows, batch.len, sizes->cols);
+  LAUNCH_ROWS(k_relu_batchnorm_grad, sizes->rows, layer->unit1->conv1_conv2d_grad, layer->unit1->batchnorm1_mean_grad, layer->unit1->batchnorm1_scale_grad, layer->unit1->batchnorm1_beta_grad, layer->relu, layer->relu_grad, layer->unit1->batchnorm1_scale, layer->unit1->conv1_conv2d, layer->unit1->batchnorm1_mean, sizes->rows, batch.len, sizes->cols);
   LIFETIME_END({layer->relu, sizes->bytes}, {layer->relu_grad, sizes->bytes});
 
   backward_unit(layer->unit1);
@@ -1225,23 +1220,24 @@ static void backward_cross_entropy(void) {
   LAUNCH_ROWS(k_batchnorm_grad, 8, t.block6_unit2_batchnorm1_mean_grad, t.block6_unit2_batchnorm1_scale_grad, unit[12].batchnorm1_beta_grad, t.block6_add_grad, unit[12].batchnorm1_scale, unit[12].conv1_conv2d, unit[12].batchnorm1_mean, 8, batch.len, 16);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("block6.unit2.batchnorm1 all_reduce", "blocks.dnn:3");
-  // all_reduce block6.unit2.batchnorm1.mean.grad, block6.unit2.batchnorm1.scale.grad
-  CHECK_NCCL(ncclAllReduce(t.block6_unit2_batchnorm1_mean_grad, t.block6_unit2_batchnorm1_mean_grad, 16, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce block6.unit2.batchnorm1.scale.grad: [c], a sum over data -> [c]
+  CHECK_NCCL(ncclAllReduce(t.block6_unit2_batchnorm1_scale_grad, t.block6_unit2_batchnorm1_scale_grad, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("block6.unit2.batchnorm1 batchnorm", "blocks.dnn:3");
   LAUNCH_FLAT(k_batchnorm_grad2, 8, unit[12].batchnorm1_gamma_grad, t.block6_unit2_batchnorm1_square_grad, t.block6_unit2_batchnorm1_scale_grad_whole, unit[12].batchnorm1_var, unit[12].batchnorm1_scale, 8, 64.0f);
-  LIFETIME_END({unit[12].batchnorm1_var, 32}, {unit[12].batchnorm1_scale, 32});
-  LAUNCH_ROWS(k_batchnorm_grad3, 8, t.block6_unit2_conv1_conv2d_grad_2, t.block6_unit2_batchnorm1_mean_grad_2, t.block6_unit2_batchnorm1_square_grad, unit[12].conv1_conv2d, unit[12].batchnorm1_mean, 8, batch.len, 16);
+  LIFETIME_END({unit[12].batchnorm1_var, 32}, {unit[12].batchnorm1_scale, 32},
+      {t.block6_unit2_batchnorm1_scale_grad_whole, 32});
+  LAUNCH_ROWS(k_batchnorm_grad3, 8, t.block6_unit2_conv1_conv2d_grad_2, t.block6_unit2_batchnorm1_mean_grad_3, t.block6_unit2_batchnorm1_square_grad, unit[12].conv1_conv2d, unit[12].batchnorm1_mean, t.block6_unit2_batchnorm1_mean_grad, 8, batch.len, 16);
   LIFETIME_END({unit[12].conv1_conv2d, 1024}, {unit[12].batchnorm1_mean, 32},
-      {t.block6_unit2_batchnorm1_square_grad, 32});
+      {t.block6_unit2_batchnorm1_mean_grad, 32}, {t.block6_unit2_batchnorm1_square_grad, 32});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("block6.unit2.batchnorm1 all_reduce", "blocks.dnn:3");
-  // all_reduce block6.unit2.batchnorm1.mean.grad.2: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(t.block6_unit2_batchnorm1_mean_grad_2, t.block6_unit2_batchnorm1_mean_grad_2, 8, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce block6.unit2.batchnorm1.mean.grad.3: [c], a sum over data -> [c]
+  CHECK_NCCL(ncclAllReduce(t.block6_unit2_batchnorm1_mean_grad_3, t.block6_unit2_batchnorm1_mean_grad_3, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("block6.unit2.batchnorm1 batchnorm", "blocks.dnn:3");
-  LAUNCH_FLAT(k_batchnorm_grad4, 8, t.block6_unit2_batchnorm1_mean_sum_grad, t.block6_unit2_batchnorm1_mean_grad_whole, t.block6_unit2_batchnorm1_mean_grad_2_whole, 8, 64.0f);
-  LIFETIME_END({t.block6_unit2_batchnorm1_mean_grad_2_whole, 32}, {t.block6_unit2_batchnorm1_mean_grad_whole, 64});
+  LAUNCH_FLAT(k_batchnorm_grad4, 8, t.block6_unit2_batchnorm1_mean_sum_grad, t.block6_unit2_batchnorm1_mean_grad_3_whole, 8, 64.0f);
+  LIFETIME_END({t.block6_unit2_batchnorm1_mean_grad_3_whole, 32});
 
   AT("block6.unit2.conv1 conv2d", "blocks.dnn:3");
   LAUNCH_MAP(k_conv2d_grad, 8 * batch.len, 16, t.block6_unit2_conv1_conv2d_grad_4, t.block6_unit2_conv1_conv2d_grad, t.block6_unit2_conv1_conv2d_grad_2, t.block6_unit2_batchnorm1_mean_sum_grad, batch.len, 8, 16);
@@ -1264,7 +1260,7 @@ static void backward_cross_entropy(void) {
   LIFETIME_END({t.block6_unit2_conv1_conv2d_grad_4, 1024}, {t.block6_relu_pack_2_2, 4608});
 
   AT("block6 relu", "blocks.dnn:7");
-  LAUNCH_ROWS(k_relu_batchnorm_grad, 8, unit[11].conv1_conv2d_grad, unit[11].batchnorm1_mean_grad, unit[11].batchnorm1_scale_grad_whole, unit[11].batchnorm1_beta_grad, t.block6_relu, t.block6_relu_grad, unit[11].batchnorm1_scale, unit[11].conv1_conv2d, unit[11].batchnorm1_mean, 8, batch.len, 16);
+  LAUNCH_ROWS(k_relu_batchnorm_grad, 8, unit[11].conv1_conv2d_grad, unit[11].batchnorm1_mean_grad, unit[11].batchnorm1_scale_grad, unit[11].batchnorm1_beta_grad, t.block6_relu, t.block6_relu_grad, unit[11].batchnorm1_scale, unit[11].conv1_conv2d, unit[11].batchnorm1_mean, 8, batch.len, 16);
   LIFETIME_END({t.block6_relu, 1024}, {t.block6_relu_grad, 1024});
 
   backward_unit(&unit[11]);
@@ -1275,7 +1271,7 @@ static void backward_block5(void) {
   backward_block(&block[3]);
 
   AT("block4 relu", "blocks.dnn:9");
-  LAUNCH_ROWS(k_relu_channel_bias_batchnorm_grad, 8, t.block4_add_grad, t.block4_conv1_b_grad, unit[8].conv1_conv2d_grad, unit[8].batchnorm1_mean_grad, unit[8].batchnorm1_scale_grad_whole, unit[8].batchnorm1_beta_grad, block[3].add_grad, t.block4_relu_2_grad_2, t.block4_relu_2, unit[8].batchnorm1_scale, unit[8].conv1_conv2d, unit[8].batchnorm1_mean, 8, batch.len, 16);
+  LAUNCH_ROWS(k_relu_channel_bias_batchnorm_grad, 8, t.block4_add_grad, t.block4_conv1_b_grad, unit[8].conv1_conv2d_grad, unit[8].batchnorm1_mean_grad, unit[8].batchnorm1_scale_grad, unit[8].batchnorm1_beta_grad, block[3].add_grad, t.block4_relu_2_grad_2, t.block4_relu_2, unit[8].batchnorm1_scale, unit[8].conv1_conv2d, unit[8].batchnorm1_mean, 8, batch.len, 16);
   LIFETIME_END({t.block4_relu_2, 1024}, {block[3].add_grad, 1024}, {t.block4_relu_2_grad_2, 1024});
 
   AT("block4.conv1 conv2d", "blocks.dnn:8");
@@ -1299,23 +1295,24 @@ static void backward_block5(void) {
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
-  // all_reduce block4.unit1.batchnorm1.mean.grad, block4.unit1.batchnorm1.scale.grad
-  CHECK_NCCL(ncclAllReduce(t.block4_unit1_batchnorm1_mean_grad, t.block4_unit1_batchnorm1_mean_grad, 16, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce block4.unit1.batchnorm1.scale.grad: [c], a sum over data -> [c]
+  CHECK_NCCL(ncclAllReduce(t.block4_unit1_batchnorm1_scale_grad, t.block4_unit1_batchnorm1_scale_grad, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("block4.unit1.batchnorm1 batchnorm", "blocks.dnn:3");
   LAUNCH_FLAT(k_batchnorm_grad2, 8, unit[7].batchnorm1_gamma_grad, t.block4_unit1_batchnorm1_square_grad, t.block4_unit1_batchnorm1_scale_grad_whole, t.block4_unit1_batchnorm1_var, t.block4_unit1_batchnorm1_scale, 8, 64.0f);
-  LIFETIME_END({t.block4_unit1_batchnorm1_var, 32}, {t.block4_unit1_batchnorm1_scale, 32});
-  LAUNCH_ROWS(k_batchnorm_grad3, 8, t.block4_unit1_conv1_conv2d_grad_2, t.block4_unit1_batchnorm1_mean_grad_2, t.block4_unit1_batchnorm1_square_grad, t.block4_unit1_conv1_conv2d, t.block4_unit1_batchnorm1_mean, 8, batch.len, 16);
+  LIFETIME_END({t.block4_unit1_batchnorm1_var, 32}, {t.block4_unit1_batchnorm1_scale, 32},
+      {t.block4_unit1_batchnorm1_scale_grad_whole, 32});
+  LAUNCH_ROWS(k_batchnorm_grad3, 8, t.block4_unit1_conv1_conv2d_grad_2, t.block4_unit1_batchnorm1_mean_grad_3, t.block4_unit1_batchnorm1_square_grad, t.block4_unit1_conv1_conv2d, t.block4_unit1_batchnorm1_mean, t.block4_unit1_batchnorm1_mean_grad, 8, batch.len, 16);
   LIFETIME_END({t.block4_unit1_conv1_conv2d, 1024}, {t.block4_unit1_batchnorm1_mean, 32},
-      {t.block4_unit1_batchnorm1_square_grad, 32});
+      {t.block4_unit1_batchnorm1_mean_grad, 32}, {t.block4_unit1_batchnorm1_square_grad, 32});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
-  // all_reduce block4.unit1.batchnorm1.mean.grad.2: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(t.block4_unit1_batchnorm1_mean_grad_2, t.block4_unit1_batchnorm1_mean_grad_2, 8, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce block4.unit1.batchnorm1.mean.grad.3: [c], a sum over data -> [c]
+  CHECK_NCCL(ncclAllReduce(t.block4_unit1_batchnorm1_mean_grad_3, t.block4_unit1_batchnorm1_mean_grad_3, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("block4.unit1.batchnorm1 batchnorm", "blocks.dnn:3");
-  LAUNCH_FLAT(k_batchnorm_grad4, 8, t.block4_unit1_batchnorm1_mean_sum_grad, t.block4_unit1_batchnorm1_mean_grad_whole, t.block4_unit1_batchnorm1_mean_grad_2_whole, 8, 64.0f);
-  LIFETIME_END({t.block4_unit1_batchnorm1_mean_grad_2_whole, 32}, {t.block4_unit1_batchnorm1_mean_grad_whole, 64});
+  LAUNCH_FLAT(k_batchnorm_grad4, 8, t.block4_unit1_batchnorm1_mean_sum_grad, t.block4_unit1_batchnorm1_mean_grad_3_whole, 8, 64.0f);
+  LIFETIME_END({t.block4_unit1_batchnorm1_mean_grad_3_whole, 32});
 
   AT("block4.unit1.conv1 conv2d", "blocks.dnn:3");
   LAUNCH_MAP(k_conv2d_grad, 8 * batch.len, 16, t.block4_unit1_conv1_conv2d_grad_4, t.block4_unit1_conv1_conv2d_grad, t.block4_unit1_conv1_conv2d_grad_2, t.block4_unit1_batchnorm1_mean_sum_grad, batch.len, 8, 16);
@@ -1341,13 +1338,13 @@ static void backward_block5(void) {
 // backward: from block3 on
 static void backward_block3(void) {
   AT("block3 relu", "blocks.dnn:9");
-  LAUNCH_ROWS(k_relu_batchnorm_grad3, 4, t.block3_add_grad, unit[6].conv1_conv2d_grad, unit[6].batchnorm1_mean_grad, unit[6].batchnorm1_scale_grad_whole, unit[6].batchnorm1_beta_grad, t.block3_relu_2_grad_spread, t.block3_relu_2_grad_2, block[2].relu_2, unit[6].batchnorm1_scale, unit[6].conv1_conv2d, unit[6].batchnorm1_mean, 4, batch.len, 8, 8, 4, 4);
+  LAUNCH_ROWS(k_relu_batchnorm_grad3, 4, t.block3_add_grad, unit[6].conv1_conv2d_grad, unit[6].batchnorm1_mean_grad, unit[6].batchnorm1_scale_grad, unit[6].batchnorm1_beta_grad, t.block3_relu_2_grad_spread, t.block3_relu_2_grad_2, block[2].relu_2, unit[6].batchnorm1_scale, unit[6].conv1_conv2d, unit[6].batchnorm1_mean, 4, batch.len, 8, 8, 4, 4);
   LIFETIME_END({block[2].relu_2, 2048}, {t.block3_relu_2_grad_spread, 512}, {t.block3_relu_2_grad_2, 2048});
 
   backward_unit(&unit[6]);
 
   AT("block3 relu", "blocks.dnn:7");
-  LAUNCH_ROWS(k_relu_batchnorm_grad, 4, unit[5].conv1_conv2d_grad, unit[5].batchnorm1_mean_grad, unit[5].batchnorm1_scale_grad_whole, unit[5].batchnorm1_beta_grad, block[2].relu, t.block3_relu_grad, unit[5].batchnorm1_scale, unit[5].conv1_conv2d, unit[5].batchnorm1_mean, 4, batch.len, 64);
+  LAUNCH_ROWS(k_relu_batchnorm_grad, 4, unit[5].conv1_conv2d_grad, unit[5].batchnorm1_mean_grad, unit[5].batchnorm1_scale_grad, unit[5].batchnorm1_beta_grad, block[2].relu, t.block3_relu_grad, unit[5].batchnorm1_scale, unit[5].conv1_conv2d, unit[5].batchnorm1_mean, 4, batch.len, 64);
   LIFETIME_END({block[2].relu, 2048}, {t.block3_relu_grad, 2048});
 
   backward_unit(&unit[5]);
@@ -1359,22 +1356,24 @@ static void backward_block3(void) {
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("unit1.batchnorm1 all_reduce", "blocks.dnn:3");
-  // all_reduce unit1.batchnorm1.mean.grad, unit1.batchnorm1.scale.grad
-  CHECK_NCCL(ncclAllReduce(t.unit1_batchnorm1_mean_grad, t.unit1_batchnorm1_mean_grad, 8, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce unit1.batchnorm1.scale.grad: [c], a sum over data -> [c]
+  CHECK_NCCL(ncclAllReduce(t.unit1_batchnorm1_scale_grad, t.unit1_batchnorm1_scale_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("unit1.batchnorm1 batchnorm", "blocks.dnn:3");
   LAUNCH_FLAT(k_batchnorm_grad2, 4, unit[0].batchnorm1_gamma_grad, t.unit1_batchnorm1_square_grad, t.unit1_batchnorm1_scale_grad_whole, unit[0].batchnorm1_var, unit[0].batchnorm1_scale, 4, 256.0f);
-  LIFETIME_END({unit[0].batchnorm1_var, 16}, {unit[0].batchnorm1_scale, 16});
-  LAUNCH_ROWS(k_batchnorm_grad3, 4, t.unit1_conv1_conv2d_grad_2, t.unit1_batchnorm1_mean_grad_2, t.unit1_batchnorm1_square_grad, unit[0].conv1_conv2d, unit[0].batchnorm1_mean, 4, batch.len, 64);
-  LIFETIME_END({unit[0].conv1_conv2d, 2048}, {unit[0].batchnorm1_mean, 16}, {t.unit1_batchnorm1_square_grad, 16});
+  LIFETIME_END({unit[0].batchnorm1_var, 16}, {unit[0].batchnorm1_scale, 16},
+      {t.unit1_batchnorm1_scale_grad_whole, 16});
+  LAUNCH_ROWS(k_batchnorm_grad3, 4, t.unit1_conv1_conv2d_grad_2, t.unit1_batchnorm1_mean_grad_3, t.unit1_batchnorm1_square_grad, unit[0].conv1_conv2d, unit[0].batchnorm1_mean, t.unit1_batchnorm1_mean_grad, 4, batch.len, 64);
+  LIFETIME_END({unit[0].conv1_conv2d, 2048}, {unit[0].batchnorm1_mean, 16}, {t.unit1_batchnorm1_mean_grad, 16},
+      {t.unit1_batchnorm1_square_grad, 16});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("unit1.batchnorm1 all_reduce", "blocks.dnn:3");
-  // all_reduce unit1.batchnorm1.mean.grad.2: [c], a sum over data -> [c]
-  CHECK_NCCL(ncclAllReduce(t.unit1_batchnorm1_mean_grad_2, t.unit1_batchnorm1_mean_grad_2, 4, ncclFloat, ncclSum, over_data, parcc.comm));
+  // all_reduce unit1.batchnorm1.mean.grad.3: [c], a sum over data -> [c]
+  CHECK_NCCL(ncclAllReduce(t.unit1_batchnorm1_mean_grad_3, t.unit1_batchnorm1_mean_grad_3, 4, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("unit1.batchnorm1 batchnorm", "blocks.dnn:3");
-  LAUNCH_FLAT(k_batchnorm_grad4, 4, t.unit1_batchnorm1_mean_sum_grad, t.unit1_batchnorm1_mean_grad_whole, t.unit1_batchnorm1_mean_grad_2_whole, 4, 256.0f);
-  LIFETIME_END({t.unit1_batchnorm1_mean_grad_2_whole, 16}, {t.unit1_batchnorm1_mean_grad_whole, 32});
+  LAUNCH_FLAT(k_batchnorm_grad4, 4, t.unit1_batchnorm1_mean_sum_grad, t.unit1_batchnorm1_mean_grad_3_whole, 4, 256.0f);
+  LIFETIME_END({t.unit1_batchnorm1_mean_grad_3_whole, 16});
 
   AT("unit1.conv1 conv2d", "blocks.dnn:3");
   LAUNCH_MAP(k_conv2d_grad, 4 * batch.len, 64, t.unit1_conv1_conv2d_grad_4, t.unit1_conv1_conv2d_grad, t.unit1_conv1_conv2d_grad_2, t.unit1_batchnorm1_mean_sum_grad, batch.len, 4, 64);
@@ -1568,10 +1567,10 @@ static const ParccModel model = {
 
 static void place_unit(char *arena) {
   static const UnitSize sizes[] = {
-      {108, 4, 216, 8, 192, 3, 64, 27, 256, 6912, 16, 0, 1536, 0, 0, 0, 0.19245009f, 256.0f, 255.0f},
-      {144, 4, 288, 8, 256, 4, 64, 36, 256, 9216, 16, 8, 2048, 32, 768, 576, 0.16666667f, 256.0f, 255.0f},
-      {288, 8, 0, 0, 0, 4, 0, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0.16666667f, 0, 0},
-      {576, 8, 288, 4, 128, 8, 16, 72, 128, 4608, 32, 16, 1024, 64, 384, 144, 0.11785113f, 64.0f, 63.0f},
+      {108, 4, 216, 8, 192, 3, 64, 27, 256, 6912, 16, 1536, 0, 0, 0.19245009f, 256.0f, 255.0f},
+      {144, 4, 288, 8, 256, 4, 64, 36, 256, 9216, 16, 2048, 768, 576, 0.16666667f, 256.0f, 255.0f},
+      {288, 8, 0, 0, 0, 4, 0, 0, 0, 0, 32, 0, 0, 0, 0.16666667f, 0, 0},
+      {576, 8, 288, 4, 128, 8, 16, 72, 128, 4608, 32, 1024, 384, 144, 0.11785113f, 64.0f, 63.0f},
   };
   static const struct {
     const char *name;
@@ -1581,28 +1580,28 @@ static void place_unit(char *arena) {
   } row[] = {
       {"unit1", 0, 0, {0, 128, 192, 256, 320, 8064, 8192, 8256, 14464, 28800, 21120, 14464, 31872, 14528, 31936, 32000, -1, 21056, -1, -1, -1, -1, -1, -1, -1, -1, -1, 18652, -1,
        18648, 18816, 18880, -1, 14464, 16704, 16192, 14464}},
-      {"block1.unit1", 1, 1, {384, 576, 640, 704, 768, 8320, 8512, 8576, 14464, 21632, 22144, 14464, 32064, 14528, 32128, 32192, 19840, 23168, 19904, 19844, 19328, 19968, 19904,
+      {"block1.unit1", 1, 1, {384, 576, 640, 704, 768, 8320, 8512, 8576, 14464, 21632, 22144, 14464, 32064, 14528, 32128, 32192, 19328, 23168, 19904, 19328, 19968, 19840, 19840,
        22144, 18816, 18816, 22656, 18384, 18816, 18644, 18944, 19008, -1, 14464, 16768, 17280, 14464}},
-      {"block1.unit2", 1, 2, {832, 1024, 1088, 1152, 1216, 8640, 8832, 8896, 14464, 22656, 23168, 14464, 32256, 14528, 32320, 32384, 19840, 24704, 19904, 19844, 19328, 19968,
-       19904, 23168, 18816, 18816, 23680, 18240, 18816, 18640, 19136, 19200, 19072, 14464, 17792, 17280, 14464}},
-      {"block2.unit1", 1, 3, {1280, 1472, 1536, 1600, 1664, 8960, 9152, 9216, 14464, 23680, 24192, 14464, 32448, 14528, 32512, 32576, 19840, 25216, 19904, 19844, 19328, 19968,
-       19904, 24192, 18816, 18816, 24704, 18096, 18816, 18636, 18944, 19008, -1, 14464, 17792, 16768, 14464}},
-      {"block2.unit2", 1, 4, {1728, 1920, 1984, 2048, 2112, 9280, 9472, 9536, 14464, 24704, 25216, 14464, 32640, 14528, 32704, 32768, 19840, 26752, 19904, 19844, 19328, 19968,
-       19904, 25216, 18816, 18816, 25728, 17952, 18816, 18632, 19136, 19200, 19072, 14464, 17280, 16768, 14464}},
-      {"block3.unit1", 1, 5, {2176, 2368, 2432, 2496, 2560, 9600, 9792, 9856, 14464, 25728, 26240, 14464, 32832, 14528, 32896, 32960, 19840, 27776, 19904, 19844, 19328, 19968,
-       19904, 26240, 18816, 18816, 26752, 17808, 18816, 18628, 18944, 19008, -1, 14464, 17280, 16768, 14464}},
-      {"block3.unit2", 1, 6, {2624, 2816, 2880, 2944, 3008, 9920, 10112, 10176, 14464, 26752, 19968, 14464, 33024, 14528, 33088, 33152, 19904, 29376, 19840, 19908, 19328, 20480,
+      {"block1.unit2", 1, 2, {832, 1024, 1088, 1152, 1216, 8640, 8832, 8896, 14464, 22656, 23168, 14464, 32256, 14528, 32320, 32384, 19328, 24704, 19904, 19328, 19968, 19840,
+       19840, 23168, 18816, 18816, 23680, 18240, 18816, 18640, 19136, 19200, 19072, 14464, 17792, 17280, 14464}},
+      {"block2.unit1", 1, 3, {1280, 1472, 1536, 1600, 1664, 8960, 9152, 9216, 14464, 23680, 24192, 14464, 32448, 14528, 32512, 32576, 19328, 25216, 19904, 19328, 19968, 19840,
+       19840, 24192, 18816, 18816, 24704, 18096, 18816, 18636, 18944, 19008, -1, 14464, 17792, 16768, 14464}},
+      {"block2.unit2", 1, 4, {1728, 1920, 1984, 2048, 2112, 9280, 9472, 9536, 14464, 24704, 25216, 14464, 32640, 14528, 32704, 32768, 19328, 26752, 19904, 19328, 19968, 19840,
+       19840, 25216, 18816, 18816, 25728, 17952, 18816, 18632, 19136, 19200, 19072, 14464, 17280, 16768, 14464}},
+      {"block3.unit1", 1, 5, {2176, 2368, 2432, 2496, 2560, 9600, 9792, 9856, 14464, 25728, 26240, 14464, 32832, 14528, 32896, 32960, 19328, 27776, 19904, 19328, 19968, 19840,
+       19840, 26240, 18816, 18816, 26752, 17808, 18816, 18628, 18944, 19008, -1, 14464, 17280, 16768, 14464}},
+      {"block3.unit2", 1, 6, {2624, 2816, 2880, 2944, 3008, 9920, 10112, 10176, 14464, 26752, 19968, 14464, 33024, 14528, 33088, 33152, 19328, 29376, 19840, 19328, 20480, 19904,
        19840, 27776, 18816, 18816, 28288, 17664, 18816, 18624, 19136, 19200, 19072, 14464, 17792, 16768, 14464}},
       {"block4.unit1", 2, 7, {3072, 3392, 3456, 3520, 3584, 10240, 10560, 10624, -1, -1, -1, -1, -1, -1, -1, -1, -1, 29184, -1, -1, -1, -1, -1, -1, -1, -1, -1, 17376, -1, 18616,
        18944, 19008, -1, -1, -1, -1, -1}},
-      {"block4.unit2", 3, 8, {3648, 4224, 4288, 4352, 4416, 10688, 11264, 11328, 14464, 27520, 27776, 14464, 31168, 14528, 31232, 31296, 19392, 29248, 19328, 19400, 18816, 19456,
+      {"block4.unit2", 3, 8, {3648, 4224, 4288, 4352, 4416, 10688, 11264, 11328, 14464, 27520, 27776, 14464, 31168, 14528, 31232, 31296, 19456, 29248, 19328, 18816, 19456, 19392,
        19328, 27776, 19072, 18816, 28032, 16768, 18816, 18608, 19136, 19200, 19072, 14464, 16128, 16384, 14976}},
-      {"block5.unit1", 3, 11, {4608, 5184, 5248, 5312, 5376, 11520, 12096, 12160, 14464, 28032, 28288, 14464, 20992, 14528, 21056, 31360, 19328, 29312, 19392, 19336, 19072, 19456,
-       19392, 28288, 18816, 18816, 28544, 16192, 18816, 18592, 18944, 19008, -1, 14464, 15616, 15872, 14464}},
-      {"block5.unit2", 3, 12, {5440, 6016, 6080, 6144, 6208, 12224, 12800, 12864, 14464, 28544, 29184, 14464, 31424, 14528, 31488, 31552, 19328, 29952, 19392, 19336, 19072, 19456,
-       19392, 29184, 18816, 18816, 29440, 15616, 18816, 18584, 19136, 19200, 19072, 14464, 16128, 15872, 14464}},
-      {"block6.unit1", 3, 13, {6272, 6848, 6912, 6976, 7040, 12928, 13504, 13568, 14464, 29440, 29696, 14464, 31616, 14528, 31680, 31744, 19328, 30464, 19392, 19336, 19072, 19456,
-       19392, 29696, 18816, 18816, 29952, 15040, 18816, 18576, 18944, 19008, -1, 14464, 16128, 15616, 14464}},
+      {"block5.unit1", 3, 11, {4608, 5184, 5248, 5312, 5376, 11520, 12096, 12160, 14464, 28032, 28288, 14464, 20992, 14528, 21056, 31360, 19072, 29312, 19392, 19072, 19456, 19328,
+       19328, 28288, 18816, 18816, 28544, 16192, 18816, 18592, 18944, 19008, -1, 14464, 15616, 15872, 14464}},
+      {"block5.unit2", 3, 12, {5440, 6016, 6080, 6144, 6208, 12224, 12800, 12864, 14464, 28544, 29184, 14464, 31424, 14528, 31488, 31552, 19072, 29952, 19392, 19072, 19456, 19328,
+       19328, 29184, 18816, 18816, 29440, 15616, 18816, 18584, 19136, 19200, 19072, 14464, 16128, 15872, 14464}},
+      {"block6.unit1", 3, 13, {6272, 6848, 6912, 6976, 7040, 12928, 13504, 13568, 14464, 29440, 29696, 14464, 31616, 14528, 31680, 31744, 19072, 30464, 19392, 19072, 19456, 19328,
+       19328, 29696, 18816, 18816, 29952, 15040, 18816, 18576, 18944, 19008, -1, 14464, 16128, 15616, 14464}},
       {"block6.unit2", 3, 14, {7104, 7680, 7744, 7808, 7872, 13632, 14208, 14272, 14464, 29952, 18816, 14464, 19712, 14528, 19776, 19840, -1, 31808, -1, -1, -1, -1, -1, -1, -1,
        -1, -1, 14464, -1, 18568, 19136, 19200, 19072, 14464, 15872, 15616, 14528}},
   };
@@ -1646,11 +1645,11 @@ static void place_tensors(void) {
   char *const arena = parcc_arena(133120);
   static const long place[] = {4480, 4544, 7936, 8000, 11392, 11456, 14336, 14400, 28800, 19392, 21632, 27264, 14464, 30976, 14528, 31040, 31104, 27520, 14464, 14720, 28032,
       29952, 19072, 19584, 14464, 14528, 14592, 14656, 14464, 14465, 33216, 17344, 18600, 18528, 18760, 19264, 19328, 18944, 19584, 19008, 18944, 11392, 4480, 11456, 4544, 14336,
-      7936, 14400, 8000, 14656, 14464, 19456, 19328, 19648, 30208, 19328, 19584, 19592, 19648, 19072, 19776, 18816, 30464, 30720, 28544, 18816, 20992, 28032, 18816, 19328, 19336,
-      19392, 19072, 19456, 19392, 27264, 19392, 27264, 28288, 22656, 18816, 19840, 19844, 19904, 19328, 19968, 19904, 20544, 14464, 14528, 14464, 14465, 18760, 18528, 19584,
-      19592, 19776, 18600, 17344, 19328, 19336, 19456, 19840, 19844, 19968, 14464, 14720, 18816, 18816, 19328, 18816, 18816, 18816, 16704, 18304, 16768, 15040, 14464, 16128,
-      14464, 14720, 15616, 15872, 14464, 14528, 14464, 14528, 14529, 14464, 14528, 14529, 14464, 14720};
-  parcc_place_record(arena, 4, place, 133, &t); // in units of so many bytes
+      7936, 14400, 8000, 14656, 14464, 19456, 19328, 19648, 30208, 19328, 19584, 19072, 19648, 19072, 19776, 18816, 30464, 30720, 28544, 18816, 20992, 28032, 18816, 19328, 19072,
+      19392, 19072, 19456, 19328, 27264, 19392, 27264, 28288, 22656, 18816, 19840, 19328, 19904, 19328, 19968, 19840, 20544, 14464, 14528, 14464, 14465, 18760, 18528, 19072,
+      19776, 18600, 17344, 19072, 19456, 19328, 19968, 14464, 14720, 18816, 18816, 19328, 18816, 18816, 18816, 16704, 18304, 16768, 15040, 14464, 16128, 14464, 14720, 15616,
+      15872, 14464, 14528, 14464, 14528, 14529, 14464, 14528, 14529, 14464, 14720};
+  parcc_place_record(arena, 4, place, 130, &t); // in units of so many bytes
   place_unit(arena);
   place_block(arena);
 }

@@ -3,8 +3,8 @@
 //   mesh        a=2 b=2
 //   plan        read from layouts.in.plan
 //   parameters  195
-//   memory      8448 bytes on each device, in one arena (largest sum of live tensors: 8448)
-//   moved by the busiest rank in a step: forward 13 collectives, 568 bytes; backward 12 collectives, 853 bytes; report 6 collectives, 26 bytes; update 2 collectives, 36 bytes
+//   memory      8704 bytes on each device, in one arena (largest sum of live tensors: 8704)
+//   moved by the busiest rank in a step: forward 13 collectives, 568 bytes; backward 11 collectives, 869 bytes; report 6 collectives, 26 bytes; update 1 collective, 18 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 4 PROG --data DIR
 
@@ -25,7 +25,7 @@ static Interval batch_3; // this rank's part of 6, over b
 static ncclComm_t over_a;
 static ncclComm_t over_b;
 static ncclComm_t everybody;
-static cudaEvent_t event[13];
+static cudaEvent_t event[12];
 static long samples = 6; // in the batch at hand
 
 // How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of
@@ -114,7 +114,7 @@ static struct {
   float *dense2_w_v; // dense2.w.v [9, ci.len]
   float *dense2_w_u; // dense2.w.u [9, ci.len]
   float *dense2_b_m; // dense2.b.m [co_4.len]
-  float *dense2_b_v; // dense2.b.v [co_4.len]
+  float *dense2_b_v; // dense2.b.v [9]
   float *dense2_b_u; // dense2.b.u [co_4.len]
   float *dense3_w_m; // dense3.w.m [co_2.len, 9]
   float *dense3_w_v; // dense3.w.v [co_2.len, 9]
@@ -124,8 +124,8 @@ static struct {
   float *dense3_b_u; // dense3.b.u [co_3.len]
   float *cross_entropy_sum_grad; // cross_entropy.sum.grad []
   float *cross_entropy_total_grad; // cross_entropy.total.grad [batch.len]
-  float *cross_entropy_picked_grad; // cross_entropy.picked.grad [batch_2.len]
-  float *cross_entropy_z_grad; // cross_entropy.z.grad [batch_2.len, 5]
+  float *cross_entropy_picked_grad; // cross_entropy.picked.grad [batch.len]
+  float *cross_entropy_z_grad_2; // cross_entropy.z.grad.2 [batch.len, 5]
   float *cross_entropy_z_grad_3; // cross_entropy.z.grad.3 [batch.len, 5]
   float *tanh_grad; // tanh.grad [batch.len, 9]
   float *dense2_y_2_grad; // dense2.y.2.grad [batch.len, 9]
@@ -149,13 +149,11 @@ static struct {
   float *cross_entropy_sum_whole; // cross_entropy.sum.whole []
   float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
   float *cross_entropy_z_moved_2; // cross_entropy.z.moved.2 [batch.len, 5]
-  float *cross_entropy_z_grad_part; // cross_entropy.z.grad.part [batch.len, 5]
   float *dense3_b_grad_part; // dense3.b.grad.part [co_3.len]
   float *tanh_moved; // tanh.moved [batch.len, 9]
   float *dense3_w_grad_part; // dense3.w.grad.part [co_2.len, 9]
   float *dense3_w_grad_part_whole; // dense3.w.grad.part.whole [co_2.len, 9]
-  float *dense2_b_grad_part; // dense2.b.grad.part [co_4.len]
-  float *dense2_b_grad_part_whole; // dense2.b.grad.part.whole [co_4.len]
+  float *dense2_b_grad_whole; // dense2.b.grad.whole [9]
   float *dense2_w_grad_part; // dense2.w.grad.part [9, ci.len]
   float *dense2_w_grad_part_whole; // dense2.w.grad.part.whole [9, ci.len]
   float *dense1_b_grad_whole_moved; // dense1.b.grad.whole.moved [8]
@@ -164,12 +162,12 @@ static struct {
   float *dense1_w_grad_square_moved; // dense1.w.grad.square.moved []
   float *dense2_w_grad_square_moved; // dense2.w.grad.square.moved []
   float *dense2_w_grad_square_moved_whole; // dense2.w.grad.square.moved.whole []
+  float *dense2_b_grad_whole_part; // dense2.b.grad.whole.part [co_4.len]
   float *dense2_b_grad_square_moved; // dense2.b.grad.square.moved []
   float *dense2_b_grad_square_moved_whole; // dense2.b.grad.square.moved.whole []
   float *dense3_w_grad_square_moved; // dense3.w.grad.square.moved []
   float *dense3_b_grad_square_whole_moved; // dense3.b.grad.square.whole.moved []
-  float *dense2_b_moment2_part; // dense2.b.moment2.part [co_4.len]
-  float *dense2_b_v_whole; // dense2.b.v.whole [9]
+  float *dense2_b_v_part; // dense2.b.v.part [co_4.len]
   float *dense2_b_u_whole; // dense2.b.u.whole [9]
   float *gradient_norm_whole; // gradient_norm.whole []
   float *dense2_w_stage; // dense2.w.stage [72]
@@ -364,36 +362,36 @@ __global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__re
 }
 
 // cross_entropy_grad (layouts.dnn:7)
-__global__ void k_cross_entropy_grad2(float *__restrict__ grad, const int *__restrict__ part, const float *__restrict__ grad2, const float *__restrict__ moved, long count) {
-  FLAT(i, count) grad[i] = ((part[i] == -1) ? 0.0f : grad2[0]) / moved[i];
+__global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restrict__ grad3, const int *__restrict__ part, const float *__restrict__ grad2, const float *__restrict__ moved, long count) {
+  FLAT(i, count) {
+    const float grad_ = ((part[i] == -1) ? 0.0f : grad2[0]) / moved[i];
+    const float grad_2 = -((part[i] == -1) ? 0.0f : grad2[0]);
+    grad[i] = grad_;
+    grad3[i] = grad_2;
+  }
 }
 
 // cross_entropy_grad (layouts.dnn:7)
-__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const int *__restrict__ label, const float *__restrict__ grad2, long count) {
-  FLAT(i, count) grad[i] = -((label[i] == -1) ? 0.0f : grad2[0]);
-}
-
-// cross_entropy_grad (layouts.dnn:7)
-__global__ void k_cross_entropy_grad4(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ label, long len_batch, long C) {
-  GRID(batch, len_batch) BLOCK(c, C) grad[batch * C + c] = grad2[batch] * (float)((label[batch] == c));
+__global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, const float *__restrict__ moved, long len_batch, long C) {
+  GRID(batch, len_batch) BLOCK(c, C) grad[batch * C + c] = grad2[batch] * expf(moved[batch * C + c]);
 }
 
 // cross_entropy_dense_grad (layouts.dnn:7)
-__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad4, const float *__restrict__ grad2, const float *__restrict__ moved, const float *__restrict__ part, long C, long len_batch) {
+__global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad5, const float *__restrict__ grad2, const int *__restrict__ part, const float *__restrict__ grad4, long C, long len_batch) {
   GRID_LANES(c0, lanes, C) {
     float grad_[LANES];
     LANE(l, lanes) grad_[l] = 0.0f;
     for (long batch = 0; batch < len_batch; batch++)
       LANE(l, lanes) {
         const long c = c0 + l;
-        const float grad_2 = grad2[batch] * expf(moved[batch * C + c]);
-        const float grad_3 = part[batch * C + c] + grad_2;
+        const float grad_2 = grad2[batch] * (float)((part[batch] == c));
+        const float grad_3 = grad_2 + grad4[batch * C + c];
         grad_[l] += grad_3;
         grad3[batch * C + c] = grad_3;
       }
     LANE(l, lanes) {
       const long c = c0 + l;
-      grad4[c] = grad_[l];
+      grad5[c] = grad_[l];
     }
   }
 }
@@ -495,13 +493,16 @@ __global__ void k_adam2(float *__restrict__ m, float *__restrict__ v, float *__r
 }
 
 // dense2: adam (layouts.dnn:10)
-__global__ void k_adam3(float *__restrict__ m, float *__restrict__ v, float *__restrict__ u, const float *__restrict__ whole, const float *__restrict__ part, const float *__restrict__ part2, long count, float factor, float factor2, float lr, float step) {
+__global__ void k_adam3(float *__restrict__ v, const float *__restrict__ whole, long count, float factor) {
+  FLAT(i, count) v[i] = (0.999f * v[i]) + ((factor * whole[i]) * whole[i]);
+}
+
+// dense2: adam (layouts.dnn:10)
+__global__ void k_adam4(float *__restrict__ m, float *__restrict__ u, const float *__restrict__ part, const float *__restrict__ part2, const float *__restrict__ part3, long count, float factor, float lr, float step) {
   FLAT(i, count) {
-    const float m_ = (0.9f * m[i]) + (factor * whole[i]);
-    const float v_ = (0.999f * part[i]) + ((factor2 * whole[i]) * whole[i]);
-    const float u_ = part2[i] - ((lr * (m_ / (1.0f - powf(0.9f, (step + 1.0f))))) / (sqrtf((v_ / (1.0f - powf(0.999f, (step + 1.0f))))) + 1e-08f));
+    const float m_ = (0.9f * m[i]) + (factor * part[i]);
+    const float u_ = part2[i] - ((lr * (m_ / (1.0f - powf(0.9f, (step + 1.0f))))) / (sqrtf((part3[i] / (1.0f - powf(0.999f, (step + 1.0f))))) + 1e-08f));
     m[i] = m_;
-    v[i] = v_;
     u[i] = u_;
   }
 }
@@ -682,6 +683,7 @@ static void forward_reduce_scatter(void) {
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy4, 1, t.cross_entropy_sum_2, t.label, batch_2.len);
+  LIFETIME_END({t.label, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
@@ -706,25 +708,19 @@ static void backward(void) {
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LIFETIME_END({t.cross_entropy_sum_2_whole, 4});
-  LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.label_part, t.cross_entropy_sum_grad, t.cross_entropy_total_moved, batch.len);
-  LIFETIME_END({t.label_part, 8}, {t.cross_entropy_total_moved, 8});
-  LAUNCH_FLAT(k_cross_entropy_grad3, batch_2.len, t.cross_entropy_picked_grad, t.label, t.cross_entropy_sum_grad, batch_2.len);
-  LIFETIME_END({t.cross_entropy_sum_grad, 4});
-  LAUNCH_MAP(k_cross_entropy_grad4, batch_2.len, 5, t.cross_entropy_z_grad, t.cross_entropy_picked_grad, t.label, batch_2.len, 5);
-  LIFETIME_END({t.label, 12}, {t.cross_entropy_picked_grad, 12});
+  LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label_part, t.cross_entropy_sum_grad, t.cross_entropy_total_moved, batch.len);
+  LIFETIME_END({t.cross_entropy_sum_grad, 4}, {t.cross_entropy_total_moved, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_to_all", "layouts.dnn:7");
   // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
   parcc_exchange(t.cross_entropy_z, &division[13], t.cross_entropy_z_moved_2, &division[18], t.cross_entropy_z_stage_2, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  AT("slice", "layouts.dnn:7");
-  // slice cross_entropy.z.grad: [batch/a, c] -> [batch/a/b, c]
-  parcc_slice(t.cross_entropy_z_grad, &division[12], t.cross_entropy_z_grad_part, &division[18], PARCC_FLOAT, samples);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.cross_entropy_z_grad, 60}, {t.cross_entropy_z, 36}, {t.cross_entropy_z_stage_2, 16});
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
+  LIFETIME_END({t.cross_entropy_z, 36}, {t.cross_entropy_z_stage_2, 16});
   AT("cross_entropy", "layouts.dnn:7");
-  LAUNCH_LANES(k_cross_entropy_dense_grad, 5, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_total_grad, t.cross_entropy_z_moved_2, t.cross_entropy_z_grad_part, 5, batch.len);
-  LIFETIME_END({t.cross_entropy_total_grad, 8}, {t.cross_entropy_z_moved_2, 40}, {t.cross_entropy_z_grad_part, 40});
+  LAUNCH_MAP(k_cross_entropy_grad3, batch.len, 5, t.cross_entropy_z_grad_2, t.cross_entropy_total_grad, t.cross_entropy_z_moved_2, batch.len, 5);
+  LIFETIME_END({t.cross_entropy_total_grad, 8}, {t.cross_entropy_z_moved_2, 40});
+  LAUNCH_LANES(k_cross_entropy_dense_grad, 5, t.cross_entropy_z_grad_3, t.dense3_b_grad, t.cross_entropy_picked_grad, t.label_part, t.cross_entropy_z_grad_2, 5, batch.len);
+  LIFETIME_END({t.cross_entropy_picked_grad, 8}, {t.cross_entropy_z_grad_2, 40}, {t.label_part, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense3 reduce_scatter", "layouts.dnn:7");
@@ -764,15 +760,9 @@ static void backward(void) {
   LIFETIME_END({t.tanh_grad, 72}, {t.tanh_moved, 72});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense2 reduce_scatter", "layouts.dnn:6");
-  // reduce_scatter dense2.b.grad: [co], a sum over a, a sum over b -> [co/b], a sum over a
-  parcc_reduce_scatter(t.dense2_b_grad, &division[9], t.dense2_b_grad_part, &division[10], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
-  LIFETIME_END({t.dense2_b_grad, 36});
-  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:6");
-  // all_reduce dense2.b.grad.part: [co/b], a sum over a -> [co/b]
-  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_part, t.dense2_b_grad_part, co_4.len, ncclFloat, ncclSum, over_a, parcc.comm));
+  // all_reduce dense2.b.grad: [co], a sum over a, a sum over b -> [co]
+  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 9, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   AT("dense2 dense", "layouts.dnn:6");
   // relu.grad[batch, ci] = sum(co) (dense2.y.2.grad[batch, co] * dense2.w.whole[co, ci])
@@ -820,6 +810,11 @@ static void backward(void) {
   // all_reduce dense1.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad_part, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_b, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+
+  AT("dense2 slice", "layouts.dnn:10");
+  // slice dense2.b.grad.whole: [co] -> [co/b]
+  parcc_slice(t.dense2_b_grad_whole, &division[9], t.dense2_b_grad_whole_part, &division[10], PARCC_FLOAT, samples);
 }
 
 // What is only reported: metrics and the gradients' norm.
@@ -832,7 +827,7 @@ static void report(void) {
   AT("dense1 reduce", "layouts.dnn:10");
   // reduce dense1.w.grad.square: [], a sum over a -> [], on a 1
   CHECK_NCCL(ncclReduce(t.dense1_w_grad_square, t.dense1_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
 
   AT("dense2 gradient_norm", "layouts.dnn:10");
@@ -843,17 +838,16 @@ static void report(void) {
     // all_reduce dense2.w.grad.square.moved: [], on a 1, a sum over b -> [], on a 1
     CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_square_moved, t.dense2_w_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
   }
-  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
   AT("dense2 gradient_norm", "layouts.dnn:10");
-  LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_part_whole, co_4.len);
+  LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole_part, co_4.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
     // all_reduce dense2.b.grad.square.moved: [], on a 1, a sum over b -> [], on a 1
     CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_square_moved, t.dense2_b_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
   }
-  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense3 gradient_norm", "layouts.dnn:10");
@@ -862,7 +856,7 @@ static void report(void) {
   AT("dense3 reduce", "layouts.dnn:10");
   // reduce dense3.w.grad.square: [], a sum over a -> [], on a 1
   CHECK_NCCL(ncclReduce(t.dense3_w_grad_square, t.dense3_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   AT("dense3 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_part, co_3.len);
@@ -870,13 +864,13 @@ static void report(void) {
   AT("dense3 all_reduce", "layouts.dnn:10");
   // all_reduce dense3.b.grad.square: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.dense3_b_grad_square, t.dense3_b_grad_square, 1, ncclFloat, ncclSum, everybody, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[11], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[10], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[11], 0));
 
   AT("dense1 gradient_norm", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
@@ -890,7 +884,7 @@ static void report(void) {
   AT("broadcast", "layouts.dnn:10");
   // broadcast gradient_norm: [], on a 1 -> []
   CHECK_NCCL(ncclBroadcast(t.gradient_norm, t.gradient_norm, 1, ncclFloat, 1, over_a, parcc.comm));
-  WAIT_FOR(parcc.compute, parcc.comm, event[12]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[11]);
 }
 
 // The optimizer.
@@ -908,14 +902,14 @@ static void update(void) {
 
   AT("dense2 adam", "layouts.dnn:10");
   LAUNCH_MAP(k_adam2, 9, ci.len, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_part_whole, 9, ci.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
-  LIFETIME_END({t.dense2_w_grad_part_whole, 144});
+  LAUNCH_FLAT(k_adam3, 9, t.dense2_b_v, t.dense2_b_grad_whole, 9, 0.001f);
+  LIFETIME_END({t.dense2_w_grad_part_whole, 144}, {t.dense2_b_grad_whole, 36});
   AT("dense2 slice", "layouts.dnn:10");
-  // slice dense2.b.moment2: [co] -> [co/b]
-  parcc_slice(t.dense2_b_moment2, &division[9], t.dense2_b_moment2_part, &division[10], PARCC_FLOAT, samples);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  // slice dense2.b.v: [co] -> [co/b]
+  parcc_slice(t.dense2_b_v, &division[9], t.dense2_b_v_part, &division[10], PARCC_FLOAT, samples);
   AT("dense2 adam", "layouts.dnn:10");
-  LAUNCH_FLAT(k_adam3, co_4.len, t.dense2_b_m, t.dense2_b_v, t.dense2_b_u, t.dense2_b_grad_part_whole, t.dense2_b_moment2_part, t.dense2_b_part, co_4.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
-  LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_part_whole, 20}, {t.dense2_b_moment2_part, 20});
+  LAUNCH_FLAT(k_adam4, co_4.len, t.dense2_b_m, t.dense2_b_u, t.dense2_b_grad_whole_part, t.dense2_b_part, t.dense2_b_v_part, co_4.len, 0.1f, (float)parcc.lr, (float)parcc.step);
+  LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_whole_part, 20}, {t.dense2_b_v_part, 20});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense3 adam", "layouts.dnn:10");
@@ -926,15 +920,10 @@ static void update(void) {
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("dense2 all_gather", "layouts.dnn:10");
-  // all_gather dense2.b.v: [co/b] -> [co]
-  parcc_all_gather(t.dense2_b_v, &division[10], t.dense2_b_v_whole, &division[9], NULL, PARCC_FLOAT, samples, 2, over_b);
-  CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   // all_gather dense2.b.u: [co/b] -> [co]
   parcc_all_gather(t.dense2_b_u, &division[10], t.dense2_b_u_whole, &division[9], NULL, PARCC_FLOAT, samples, 2, over_b);
-  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   LIFETIME_END({t.dense2_b_u, 20});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  LIFETIME_END({t.dense2_b_v, 20});
 }
 
 // evaluate: from dense1 on
@@ -953,7 +942,7 @@ static void evaluate_dense1(void) {
   AT("dense2 all_to_all", "layouts.dnn:6");
   // all_to_all dense2.w: [co, ci/b] -> [co/b, ci]
   parcc_exchange(t.dense2_w, &division[0], t.eval_dense2_w_moved, &division[8], t.eval_dense2_w_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense1 dense", "layouts.dnn:5");
@@ -977,7 +966,7 @@ static void evaluate_dense1(void) {
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.eval_relu, 64});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   LIFETIME_END({t.eval_dense2_w_stage, 80});
 
   AT("dense2 dense", "layouts.dnn:6");
@@ -1004,7 +993,7 @@ static void evaluate_dense(void) {
   AT("dense3 all_gather", "layouts.dnn:7");
   // all_gather dense3.w.part: [co/a, ci/b] -> [co, ci/b]
   parcc_all_gather(t.eval_dense3_w_part, &division[22], t.eval_dense3_w_part_whole, &division[11], NULL, PARCC_FLOAT, samples, 1, over_a);
-  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[3]);
   LIFETIME_END({t.eval_dense3_w_part, 60});
   AT("dense3 dense", "layouts.dnn:7");
   // dense3.y[batch, co] = sum(ci) (tanh[batch, ci] * dense3.w.part.whole[co, ci])
@@ -1016,7 +1005,7 @@ static void evaluate_dense(void) {
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
   parcc_reduce_scatter(t.eval_dense3_y, &division[12], t.eval_dense3_y_part, &division[13], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[3]);
   LIFETIME_END({t.eval_dense3_y, 60}, {t.eval_dense3_y_stage, 60});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   AT("dense3 dense", "layouts.dnn:7");
@@ -1058,7 +1047,7 @@ static void evaluate_cross_entropy(void) {
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.eval_cross_entropy_total, &division[17], t.eval_cross_entropy_total_moved, &division[16], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
-  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[3]);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 16},
       {t.eval_cross_entropy_picked, 12});
@@ -1077,9 +1066,9 @@ static void evaluate_cross_entropy(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
   LIFETIME_END({t.eval_cross_entropy_sum_whole, 4}, {t.eval_cross_entropy_sum_2_whole, 4});
@@ -1124,12 +1113,12 @@ static const ParccModel model = {
 };
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(8448);
-  static const long place[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 20, 22, 23, 21, 23, 27, 23, 28, 29, 23, 30, 19, 30, 31, 19, 21, 25, 31, 31, 27, 22,
-      21, 28, 30, 31, 32, 29, 6, 7, 0, 8, 9, 1, 10, 11, 2, 12, 20, 21, 14, 15, 4, 16, 17, 5, 30, 31, 29, 28, 30, 28, 30, 28, 29, 18, 19, 18, 24, 27, 18, 26, 28, 30, 19, 29, 28,
-      31, 28, 29, 30, 31, 29, 32, 23, 29, 26, 26, 27, 27, 24, 24, 25, 20, 20, 21, 28, 28, 30, 30, 31, 32, 24, 13, 3, 29, 27, 28, 29, 22, 26, 29, 19, 18, 24, 22, 21, 20, 21, 20,
-      21, 22, 20, 19, 19, 20, 18, 22, 23, 23, 20, 22, 21, 22, 22, 19, 21, 21, 21, 22, 23, 19, 20, 21, 20, 20, 24};
-  parcc_place_record(arena, 256, place, 154, &t); // in units of so many bytes
+  char *const arena = parcc_arena(8704);
+  static const long place[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 26, 27, 23, 24, 21, 23, 21, 20, 21, 25, 21, 28, 21, 20, 33, 18, 20, 18, 27, 20, 28,
+      18, 24, 25, 26, 31, 32, 6, 7, 0, 8, 9, 1, 10, 11, 2, 12, 13, 18, 14, 15, 4, 16, 17, 5, 21, 27, 30, 20, 25, 21, 20, 25, 19, 22, 25, 23, 18, 20, 29, 22, 20, 25, 28, 21, 20,
+      20, 31, 32, 21, 20, 21, 30, 22, 23, 23, 27, 22, 22, 20, 19, 19, 18, 24, 24, 21, 25, 25, 26, 31, 19, 3, 32, 20, 20, 21, 20, 20, 20, 22, 24, 21, 22, 20, 19, 20, 18, 21, 20,
+      20, 22, 18, 19, 20, 18, 23, 18, 19, 18, 20, 18, 19, 23, 21, 19, 19, 21, 23, 18, 19, 20, 18, 18, 18};
+  parcc_place_record(arena, 256, place, 152, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
@@ -1159,7 +1148,7 @@ int main(int argc, char **argv) {
   over_a = parcc_axis(2, A);
   over_b = parcc_axis(1, B);
   everybody = parcc_axis(1, RANKS);
-  parcc_events(event, 13);
+  parcc_events(event, 12);
   place_tensors();
   co = parcc_block(8, 2, parcc.rank / 2 % A);
   ci = parcc_block(8, 2, parcc.rank / 1 % B);

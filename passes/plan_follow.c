@@ -1,0 +1,133 @@
+// What an operator does along an axis of which the plan says nothing.
+//
+// First its operands are asked: it splits the dimension through which it reads one that is cut, or is pinned with those that
+// are. What reads nothing but partial sums and adds them up leaves them pending, so that one reduction takes the place of
+// several:
+//   w.grad[v, c] = w.grad.1[v, c] + w.grad.2[v, c]       both partial: the sum is, and is reduced once
+// Then its readers: where all of them want the same part of the result, no more than that is made:
+//   y.grad[n, c] = picked[n] * (label[n] == c)           made in the parts of c in which it is added to others
+// In the update of a parameter the gradient is not asked: the update is where the parameter and the states are.
+#include "planning.h"
+#include "sharding.h"
+
+// ---- operands ------------------------------------------------------------------------------------------------------
+
+// What the operands of an operator would have it do along an axis.
+typedef struct Vote {
+  const Planner *p;
+  const Graph *graph;
+  const Op *op;
+  int axis;
+  int dim; // or -1
+  int64_t unit;
+  int pin; // -1: none yet, -2: there are several
+} Vote;
+
+// A gradient, or what is made of it before the update of a parameter begins.
+static bool has_no_vote(const Vote *v, int tensor) {
+  const int param = plan_update_of(v->p, v->graph, v->op), producer = graph_tensor(v->graph, tensor)->producer;
+  return param >= 0 && producer >= 0 && plan_update_of(v->p, v->graph, &v->graph->ops.at[producer]) != param;
+}
+
+static void vote(void *ctx, int tensor) {
+  Vote *v = ctx;
+  const Tensor *t = graph_tensor(v->graph, tensor);
+  const AxisLayout layout = t->layout.axis[v->axis];
+  if (has_no_vote(v, tensor)) return;
+  if (layout.kind == LAYOUT_PINNED) v->pin = v->pin == -1 || v->pin == layout.pin ? layout.pin : -2;
+  if (v->dim >= 0 || layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout.cut[layout.dim], t->extent[layout.dim]))
+    return;
+  const int dim = sharding_dim_of(v->graph, v->op, tensor, layout.dim);
+  const bool parts = v->p->mesh.axis[v->axis].size > 1;
+  if (dim < 0 || (parts && dim >= v->op->n_out && v->op->reduce == REDUCE_ARGMAX)) return;
+  v->dim = dim;
+  v->unit = t->layout.cut[layout.dim].scale;
+}
+
+typedef struct Terms { // the partial sums that an operator reads
+  const Planner *p;
+  const Graph *graph;
+  int axis;
+  VEC(int) seen;
+  double elements;
+  bool shared; // somebody else needs one of them, too
+} Terms;
+
+static void count_term(void *ctx, int tensor) {
+  Terms *terms = ctx;
+  const Tensor *t = graph_tensor(terms->graph, tensor);
+  const Uses *uses = plan_uses(terms->p, terms->graph, tensor);
+  if (!sharding_makes_sums(terms->graph, tensor, terms->axis, &terms->p->mesh)) return;
+  terms->shared |= uses->ops.len > 1 || uses->stores.len > 0 || uses->reported || t->role == ROLE_GRADIENT;
+  for (int i = 0; i < terms->seen.len; i++)
+    if (terms->seen.at[i] == tensor) return;
+  vec_push(terms->p->arena, &terms->seen, tensor);
+  terms->elements += (double)tensor_elements(t);
+}
+
+// Only where less is left to be reduced; a view passes everything on.
+static bool leaves_pending(const Planner *p, const Graph *graph, const Op *op, int axis) {
+  Terms terms = {.p = p, .graph = graph, .axis = axis};
+  if (p->mesh.axis[axis].size == 1 || !sharding_adds_sums(graph, op, axis, &p->mesh)) return false;
+  op_visit_reads(op, count_term, &terms);
+  return !terms.shared && (op->kind == OP_VIEW || terms.elements > (double)tensor_elements(graph_tensor(graph, op->out)));
+}
+
+bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {
+  Vote v = {p, graph, op, axis, -1, 1, -1};
+  if (op->kind != OP_VIEW) op_visit_reads(op, vote, &v);
+  if (v.dim >= 0) plan_split(s, axis, v.dim, v.unit, &p->mesh);
+  else if (v.pin >= 0) s->pin[axis] = v.pin;
+  else s->pending[axis] = leaves_pending(p, graph, op, axis);
+  return v.dim >= 0 || v.pin >= 0 || s->pending[axis];
+}
+
+// ---- readers -------------------------------------------------------------------------------------------------------
+
+// A cut that is wanted of a tensor; dim -1: none, or different ones.
+typedef struct Want {
+  int dim;
+  int64_t unit;
+} Want;
+
+static Want want_of_uses(const Planner *p, const Graph *graph, int tensor, int axis);
+
+static Want want_of_reader(const Planner *p, const Graph *graph, const Op *reader, int tensor, int axis) {
+  const Tensor *t = graph_tensor(graph, tensor);
+  Want want = {-1, 1};
+  if (reader->kind == OP_VIEW) {
+    const Want behind = want_of_uses(p, graph, reader->out, axis);
+    if (behind.dim >= 0)
+      want.dim = sharding_through_view(graph_tensor(graph, reader->out), t, behind.dim, behind.unit, &want.unit);
+  } else if (reader->kind == OP_COMPUTE) {
+    const Layout layout = sharding_operand(graph, reader, tensor, &p->mesh);
+    const int dim = layout.axis[axis].kind == LAYOUT_SHARD ? layout.axis[axis].dim : -1;
+    if (dim >= 0 && cut_is_plain(&layout.cut[dim], t->extent[dim])) want = (Want){dim, layout.cut[dim].scale};
+  }
+  return want;
+}
+
+static Want want_of_uses(const Planner *p, const Graph *graph, int tensor, int axis) {
+  const Uses *uses = plan_uses(p, graph, tensor);
+  const Want nothing = {-1, 1};
+  Want all = nothing;
+  for (int i = 0; i < uses->ops.len + uses->stores.len; i++) {
+    Want want = nothing;
+    if (i < uses->ops.len) {
+      want = want_of_reader(p, graph, &graph->ops.at[uses->ops.at[i]], tensor, axis);
+    } else {
+      const int state = graph->stores.at[uses->stores.at[i - uses->ops.len]].state;
+      const OpSharding stored = plan_stored(p, graph_tensor(graph, state)->name);
+      want = (Want){stored.dim[axis], stored.unit[axis]};
+    }
+    if (want.dim < 0 || (i > 0 && (want.dim != all.dim || want.unit != all.unit))) return nothing;
+    all = want;
+  }
+  return uses->reported ? nothing : all;
+}
+
+void plan_follow_readers(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {
+  if (op->kind != OP_COMPUTE || p->mesh.axis[axis].size == 1) return;
+  const Want want = want_of_uses(p, graph, op->out, axis);
+  if (want.dim >= 0) plan_split(s, axis, want.dim, want.unit, &p->mesh);
+}
