@@ -258,9 +258,10 @@ static void print_windows(const Codegen *g, Text *out) {
   for (int i = 0; i < g->p->inputs.len; i++) {
     const DataSource *source = &g->p->model->inputs.at[i].source;
     if (!source->sequence) continue;
-    text_printf(out, "\nstatic const ParccWindows windows_%d = {%lld, %lld, %s}; // shift, stride, part held out for the test split",
+    text_printf(out, "\nstatic const ParccWindows windows_%d = {%lld, %lld, %s, %s}; // shift, stride, part held out for the test split, vocabulary",
                 i, (long long)source->shift, (long long)source->stride,
-                name_number(g->arena, source->held_out, TYPE_REAL, true));
+                name_number(g->arena, source->held_out, TYPE_REAL, true),
+                source->vocabulary == NULL ? "NULL" : arena_printf(g->arena, "\"%s\"", name_in_string(g->arena, source->vocabulary)));
   }
 }
 
@@ -326,8 +327,13 @@ static void print_model(const Codegen *g, Text *out) {
   text_printf(out, "    .scalars = scalars,\n    .n_scalars = %d,\n", p->scalars.len);
   text_printf(out, "    .steps = %lld,\n    .epochs = %lld,\n    .learning_rate = learning_rate,\n", (long long)m->steps,
               (long long)m->epochs);
-  if (p->whole_batches == NULL) text_printf(out, "    .whole_batches = NULL, // the last batch of an evaluation may be smaller\n};\n");
-  else text_printf(out, "    .whole_batches = \"%s\", // puts samples of a batch together\n};\n", name_in_string(g->arena, p->whole_batches));
+  if (p->whole_batches == NULL) text_printf(out, "    .whole_batches = NULL, // the last batch of an evaluation may be smaller\n");
+  else text_printf(out, "    .whole_batches = \"%s\", // puts samples of a batch together\n", name_in_string(g->arena, p->whole_batches));
+  int sampled = -1;
+  for (int i = 0; i < m->inputs.len && m->sampled_input != NULL; i++)
+    if (str_eq(m->inputs.at[i].name, m->sampled_input)) sampled = i;
+  if (sampled < 0) text_printf(out, "    .sampled = -1, // no text can be generated\n};\n");
+  else text_printf(out, "    .sampled = %d, // %s: its next value is drawn from what evaluate makes\n};\n", sampled, name_in_comment(g->arena, m->sampled_input));
 }
 
 // ---- main --------------------------------------------------------------------------------------------------------
@@ -426,6 +432,15 @@ static void print_scalar_args(const Codegen *g, bool train, Text *out) {
   }
 }
 
+// Runs the evaluation graph on the next batch, which has `count` samples.
+static void print_evaluation(const Codegen *g, const char *next, Text *out) {
+  text_printf(out, "\n  for (long count; (count = %s()) > 0;) {\n", next);
+  if (g->book.divisions.len > 0) text_printf(out, "    samples = count;\n");
+  print_blocks(g, "    ", "count", out);
+  print_batches(g, false, out);
+  text_printf(out, "    evaluate();\n");
+}
+
 static void print_main(const Codegen *g, Text *out) {
   const Program *p = g->p;
   text_printf(out, "\nint main(int argc, char **argv) {\n  parcc_start(argc, argv, &model);\n");
@@ -438,13 +453,16 @@ static void print_main(const Codegen *g, Text *out) {
   text_printf(out, "    forward();\n    backward();\n    if (parcc_reports()) report();\n    update();\n");
   text_printf(out, "    END_STEP(%s", p->gradient_norm >= 0 ? arena_printf(g->arena, "t.%s", p->tensors.at[p->gradient_norm].c_name) : "NULL");
   print_scalar_args(g, true, out);
-  text_printf(out, ");\n  }\n\n  for (long count; (count = parcc_next_eval()) > 0;) {\n");
-  if (g->book.divisions.len > 0) text_printf(out, "    samples = count;\n");
-  print_blocks(g, "    ", "count", out);
-  print_batches(g, false, out);
-  text_printf(out, "    evaluate();\n    END_EVAL(count");
+  text_printf(out, ");\n  }\n");
+  print_evaluation(g, "parcc_next_eval", out);
+  text_printf(out, "    END_EVAL(count");
   print_scalar_args(g, false, out);
-  text_printf(out, ");\n  }\n  return parcc_finish();\n}\n");
+  text_printf(out, ");\n  }\n");
+  if (p->sampled >= 0) {
+    print_evaluation(g, "parcc_next_token", out);
+    text_printf(out, "    parcc_end_token(t.%s);\n  }\n", p->tensors.at[p->sampled].c_name);
+  }
+  text_printf(out, "  return parcc_finish();\n}\n");
 }
 
 static void print_banner(const char *title, Text *out) {
@@ -477,6 +495,7 @@ static void use_in_main(Codegen *g) {
     use(g, p->scalars.at[i].eval);
   }
   use(g, p->gradient_norm);
+  use(g, p->sampled);
 }
 
 static void print_functions(Codegen *g) {

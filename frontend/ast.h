@@ -100,6 +100,7 @@ typedef enum AstStmtKind {
   AST_IF,          // if e {} else {}    value, body, orelse
   AST_REQUIRE,     // require e, "msg"   value, text
   AST_DATA,        // data x = e         targets[0], value     (in train)
+  AST_SAMPLE,      // sample x = e       targets[0], value     (in the model)
 } AstStmtKind;
 
 struct AstStmt {

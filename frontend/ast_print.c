@@ -186,6 +186,7 @@ static void print_stmt(const AstStmt *s, int indent, Text *out) {
   case AST_LOSS: print_assign(str_eq(s->targets.at[0].name, "loss") ? "" : "loss ", s, out); return;
   case AST_METRIC: print_assign("metric ", s, out); return;
   case AST_DATA: print_assign("data ", s, out); return;
+  case AST_SAMPLE: print_assign("sample ", s, out); return;
   case AST_FOR:
     text_printf(out, "for %s in ", s->targets.at[0].name);
     print_expr(s->value, out);

@@ -412,6 +412,7 @@ void elab_state(Elab *e, const AstStmt *stmt);
 void elab_update(Elab *e, const AstStmt *stmt);
 void elab_loss(Elab *e, const AstStmt *stmt);
 void elab_metric(Elab *e, const AstStmt *stmt);
+void elab_sample(Elab *e, const AstStmt *stmt);
 
 // ---- the model (elab_train.c, elab_optimize.c, elab_options.c, elab.c)
 

@@ -51,11 +51,22 @@ static bool set_stride(Elab *e, const AstExpr *call, Loc loc, Value v, DataSourc
   return value_whole(e, loc, v, "the stride of the windows", NULL, 1, &source->stride);
 }
 
+static bool set_vocabulary(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source) {
+  if (str_eq(call->text, "text")) {
+    elab_error(e, loc, "the tokens of a text are its bytes: only 'tokens' takes a vocabulary");
+    return false;
+  }
+  if (v.kind != VALUE_STRING || v.string[0] == '\0') return wants(e, call, loc, "the name of a file", v);
+  source->vocabulary = v.string;
+  return true;
+}
+
 static const Setter setters[] = {
     {"train", FOR_ALL, set_train}, // these two may also stand without a name
     {"test", FOR_ALL, set_test},
     {"shift", FOR_WINDOWS, set_shift},
     {"stride", FOR_WINDOWS, set_stride},
+    {"vocabulary", FOR_WINDOWS, set_vocabulary},
 };
 enum { N_SETTERS = sizeof setters / sizeof *setters, N_PLACES = 2 };
 

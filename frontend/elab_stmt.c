@@ -91,6 +91,7 @@ static const char *stmt_word(AstStmtKind kind) {
   case AST_LOSS: return "loss";
   case AST_METRIC: return "metric";
   case AST_DATA: return "data";
+  case AST_SAMPLE: return "sample";
   default: return NULL;
   }
 }
@@ -102,6 +103,7 @@ static bool may_stand(Elab *e, const AstStmt *stmt) {
   bool allowed;
   switch (stmt->kind) {
   case AST_INPUT:
+  case AST_SAMPLE:
     allowed = in == AST_MODEL;
     where = "in the model";
     break;
@@ -148,6 +150,7 @@ static void run_kind(Elab *e, const AstStmt *stmt) {
     elab_set(e, stmt->decl.name, elab_index_stmt(e, &stmt->decl, stmt->value), stmt->decl.loc);
     return;
   case AST_INPUT: elab_input(e, stmt); return;
+  case AST_SAMPLE: elab_sample(e, stmt); return;
   case AST_PARAM: elab_param(e, stmt); return;
   case AST_STATE: elab_state(e, stmt); return;
   case AST_UPDATE: elab_update(e, stmt); return;

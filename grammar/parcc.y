@@ -242,9 +242,10 @@ stmt:
     names '=' value semi {
       $$ = parse_stmt(p, AST_ASSIGN, @1); memcpy(&$$->targets, $1, sizeof $$->targets); $$->value = $3; }
   | OPTIMIZER '=' value semi     { $$ = parse_stmt_value(p, AST_ASSIGN, @1, "optimizer", @1, $3); }
-  | NAME NAME '=' value semi     { /* data image = ... in train; no other word stands before a name */
-      if (!str_eq($1, "data")) diag_error(@2, "expected '=' before '%s'", $2);
-      $$ = parse_stmt_value(p, AST_DATA, @1, $2, @2, $4); }
+  | NAME NAME '=' value semi     { /* data image = ..., sample token = ...; no other word stands before a name */
+      const bool samples = str_eq($1, "sample");
+      if (!samples && !str_eq($1, "data")) diag_error(@2, "expected '=' before '%s'", $2);
+      $$ = parse_stmt_value(p, samples ? AST_SAMPLE : AST_DATA, @1, $2, @2, $4); }
   | NAME bracket_args '=' value semi {
       $$ = parse_stmt(p, AST_INDEX_STMT, @1); $$->decl = *parse_decl(p, @1, $1, $2); $$->value = $4; }
   | NAME bracket_args shard '=' value semi {

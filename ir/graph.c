@@ -27,7 +27,7 @@ Graph *graph_new(Arena *arena, const char *name) {
   Graph *graph = NEW(arena, Graph);
   graph->arena = arena;
   graph->name = name;
-  graph->gradient_norm = -1;
+  graph->gradient_norm = graph->sampled = -1;
   graph->tensor_names.arena = arena;
   return graph;
 }

@@ -103,6 +103,7 @@ typedef struct Graph {
   VEC(Store) stores;
   VEC(Scalar) losses;  // scalars (rank 0); their sum is what is trained; after autodiff the sum is the first of them
   VEC(Scalar) metrics; // scalars reported with it
+  int sampled;         // eval: the tensor [batch, time, vocabulary] that Model.sampled_input is drawn from, or -1
   int gradient_norm;   // scalar tensor of the global norm of all gradients before clipping, or -1
   Names tensor_names;
 } Graph;

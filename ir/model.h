@@ -12,6 +12,7 @@ typedef struct DataSource {
   bool sequence;        // text, tokens: samples are windows of one long sequence, and what follows holds
   int64_t shift, stride; // window i begins at shift + i * stride; stride 0: the length of a window
   double held_out;       // the test split is so much of the training file, its end; 0: test_file is
+  const char *vocabulary; // a file that tells what tokens stand for, relative to --data; or NULL
 } DataSource;
 
 typedef struct Input {
@@ -39,6 +40,7 @@ typedef struct Model {
   Graph *train; // forward, metrics, gradients' declarations, optimizer updates
   Graph *eval;  // forward with training = false: losses and metrics
   VEC(Input) inputs;
+  const char *sampled_input; // the input whose next value eval->sampled tells, or NULL: no language model
   VEC(Shard) shards; // shard number s of operators and tensors is shards.at[s - 1]
   int64_t batch; // extent of the first dimension of every input
   const Expr *learning_rate; // of run scalars only; NULL: nothing is trained

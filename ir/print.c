@@ -189,6 +189,7 @@ void graph_print(const Graph *graph, Text *out) {
   for (int i = 0; i < graph->metrics.len; i++)
     text_printf(out, "  metric   %s: %s\n", graph->metrics.at[i].name,
                 graph_tensor(graph, graph->metrics.at[i].tensor)->name);
+  if (graph->sampled >= 0) text_printf(out, "  sample   %s\n", graph_tensor(graph, graph->sampled)->name);
   if (graph->gradient_norm >= 0) text_printf(out, "  norm     %s\n", graph_tensor(graph, graph->gradient_norm)->name);
   text_printf(out, "}\n");
 }

@@ -212,6 +212,7 @@ typedef struct Program {
   VEC(ProgScalar) scalars; // losses, then metrics
   VEC(int) stored;         // parameters and states, in order of creation
   int gradient_norm;
+  int sampled; // [batch, time, vocabulary], computed by evaluate: what the next value of an input is drawn from; or -1
   int n_events;
   int starts[PROCEDURES]; // position, in the program's order of steps, at which a procedure starts (for lifetimes)
   int64_t arena_bytes, lower_bound; // planned peak; largest sum of live buffers

@@ -219,6 +219,7 @@ static void read_results(Walk *w, bool train, bool all) {
   for (int i = 0; i < (all ? w->program->scalars.len : 1) && i < w->program->scalars.len; i++)
     touch(w, &read, train ? w->program->scalars.at[i].train : w->program->scalars.at[i].eval, false);
   if (train && all) touch(w, &read, w->program->gradient_norm, false);
+  if (!train) touch(w, &read, w->program->sampled, false);
 }
 
 static void walk_training_step(Walk *w, bool reports) {

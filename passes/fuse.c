@@ -35,6 +35,7 @@ static void collect_facts(Fuser *f) {
   for (int i = 0; i < graph->stores.len; i++) g->leaves[graph->stores.at[i].value] = true;
   for (int i = 0; i < graph->losses.len; i++) g->leaves[graph->losses.at[i].tensor] = true;
   for (int i = 0; i < graph->metrics.len; i++) g->leaves[graph->metrics.at[i].tensor] = true;
+  if (graph->sampled >= 0) g->leaves[graph->sampled] = true;
   if (graph->gradient_norm >= 0) g->leaves[graph->gradient_norm] = true;
   for (int t = 0; t < graph->tensors.len; t++) {
     const Role role = graph_tensor(graph, t)->role;

@@ -396,6 +396,7 @@ void pass_lower(Compilation *c) {
   p->gradient_norm = model->train->gradient_norm >= 0 ? l->tensor_of[model->train->gradient_norm] : -1;
   lower_stores(l);
   lower_graph(l, model->eval);
+  p->sampled = model->eval->sampled >= 0 ? l->tensor_of[model->eval->sampled] : -1;
   for (int i = 0; i < model->inputs.len; i++) p->inputs.at[i].eval = input_tensor(l, model->inputs.at[i].name);
   enter_scalars(l, false);
 }

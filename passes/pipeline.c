@@ -2,7 +2,9 @@
 
 #include "passes.h"
 
+// Only a program of one rank generates text: the others need not keep what a value is drawn from.
 static void autodiff(Compilation *c) {
+  if (mesh_ranks(&c->mesh) > 1) c->model->eval->sampled = -1;
   pass_autodiff(c->model->train);
   graph_add_total_loss(c->model->eval);
 }

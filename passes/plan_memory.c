@@ -62,6 +62,7 @@ static void compute_lifetimes(Planner *pl) {
       if (k == PROC_EVALUATE) touch_if(pl, p->scalars.at[i].eval);
     }
     if (k == PROC_UPDATE) touch_if(pl, p->gradient_norm);
+    if (k == PROC_EVALUATE) touch_if(pl, p->sampled);
   }
   for (int b = 0; b < p->buffers.len; b++) {
     Buffer *buffer = &p->buffers.at[b];

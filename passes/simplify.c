@@ -30,6 +30,7 @@ static void pin_results(Simplifier *s) {
   for (int i = 0; i < graph->stores.len; i++) pin(s, graph->stores.at[i].value);
   for (int i = 0; i < graph->losses.len; i++) pin(s, graph->losses.at[i].tensor);
   for (int i = 0; i < graph->metrics.len; i++) pin(s, graph->metrics.at[i].tensor);
+  pin(s, graph->sampled);
   pin(s, graph->gradient_norm);
   for (int t = 0; t < graph->tensors.len; t++)
     if (graph_tensor(graph, t)->role != ROLE_VALUE) s->pinned[t] = true;
@@ -200,6 +201,7 @@ static void drop_dead(Graph *graph) {
   for (int i = 0; i < graph->stores.len; i++) mark_live(&l, graph->stores.at[i].value);
   for (int i = 0; i < graph->losses.len; i++) mark_live(&l, graph->losses.at[i].tensor);
   for (int i = 0; i < graph->metrics.len; i++) mark_live(&l, graph->metrics.at[i].tensor);
+  if (graph->sampled >= 0) mark_live(&l, graph->sampled);
   if (graph->gradient_norm >= 0) mark_live(&l, graph->gradient_norm);
   for (int i = graph->ops.len - 1; i >= 0; i--) {
     const Op *op = &graph->ops.at[i];

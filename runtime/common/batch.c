@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "data.h"
+#include "generate.h"
 #include "order.h"
 #include "run.h"
 
@@ -38,6 +39,7 @@ static Staging *next_staging(int input, size_t bytes) {
 // The sample that stands in a row of the current batch.
 static long sample_of_row(long row) {
   if (run.evaluating) return run.eval_first + row;
+  if (run.generating) return 0;
   const long n = data_samples(SPLIT_TRAIN), at = run_samples(parcc.step) + row;
   return order_sample(parcc.seed, at / n, n, at % n);
 }
@@ -62,12 +64,17 @@ static Part make_part(const ParccInput *input, const Interval *block) {
 
 // Copies the part of a sample to dst and returns where it ends. d: the dimension to go through; first: the element where
 // its index is 0.
+static void copy_run(const Part *part, const Source *source, long sample, size_t first, char *dst) {
+  if (run.generating) generate_copy((int)(part->input - run.model->inputs), first, part->run, dst);
+  else source_copy(source, sample, first, part->run, dst);
+}
+
 static char *copy_part(const Part *part, const Source *source, long sample, int d, size_t first, char *dst) {
   size_t stride = 1;
   for (int e = d + 1; e < part->input->rank; e++) stride *= (size_t)part->input->extent[e];
   if (d >= part->inner) {
     const size_t lo = d < part->input->rank ? (size_t)part->block[d].lo : 0;
-    source_copy(source, sample, first + lo * stride, part->run, dst);
+    copy_run(part, source, sample, first + lo * stride, dst);
     return dst + part->run * type_bytes(part->input->type);
   }
   for (long i = part->block[d].lo; i < part->block[d].lo + part->block[d].len; i++)
@@ -78,7 +85,7 @@ static char *copy_part(const Part *part, const Source *source, long sample, int 
 void parcc_batch(int input, void *dst, const Interval *block) {
   if (input < 0 || input >= run.model->n_inputs) fail_alone(FAIL_INTERNAL, "the program has no input %d", input);
   const ParccInput *declared = &run.model->inputs[input];
-  const long rows = run.evaluating ? run.eval_count : run.model->batch;
+  const long rows = run.evaluating || run.generating ? run.eval_count : run.model->batch;
   size_t count = 1;
   for (int d = 0; d < declared->rank; d++) {
     const long extent = d == 0 ? rows : declared->extent[d];
@@ -88,7 +95,7 @@ void parcc_batch(int input, void *dst, const Interval *block) {
     count *= (size_t)block[d].len;
   }
   if (count == 0) return;
-  const Source *source = data_source(run.evaluating ? SPLIT_TEST : SPLIT_TRAIN, input);
+  const Source *source = run.generating ? NULL : data_source(run.evaluating ? SPLIT_TEST : SPLIT_TRAIN, input);
   const Part part = make_part(declared, block);
   const size_t bytes = count * type_bytes(declared->type);
   Staging *staging = next_staging(input, bytes);

@@ -179,7 +179,7 @@ static bool check_run(const Description *found, Fault *fault) {
   if (strcmp(found->model, run.model->name) != 0)
     return fault_set(fault, FAIL_RUN, "%s: a checkpoint of %s, not of %s", run.resumed.path, found->model,
                      run.model->name);
-  if (run.options.has_seed && run.options.seed != progress->seed)
+  if (run.options.has_seed && run.options.seed != progress->seed && !options_only_sample(&run.options))
     return fault_set(fault, FAIL_MISUSE, "--seed %llu: the run that %s is of has seed %llu", run.options.seed,
                      run.resumed.path, progress->seed);
   return true;

@@ -73,7 +73,7 @@ static bool check_whole_batches(Fault *fault) {
 }
 
 bool data_open(Fault *fault) {
-  if (run.model->n_inputs == 0) return true;
+  if (run.model->n_inputs == 0 || options_only_sample(&run.options)) return true;
   if (run.options.data == NULL)
     return fault_set(
         fault, FAIL_MISUSE,

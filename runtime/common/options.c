@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "hash.h"
 #include "version.h"
 
-typedef enum { FLAG, TEXT, COUNT, SEED } Kind;
+typedef enum { FLAG, TEXT, COUNT, REAL, SEED } Kind;
 
 // What must be the same on all ranks: the value, or only whether there is one.
 typedef enum { SAME, SAME_PRESENCE } Agreement;
@@ -31,6 +32,13 @@ static bool read_number(const char *text, unsigned long long most, unsigned long
   return *end == '\0' && errno == 0 && *value <= most;
 }
 
+static bool read_real(const char *text, double *value) {
+  if (*text != '.' && (*text < '0' || *text > '9')) return false;
+  char *end;
+  *value = strtod(text, &end);
+  return *end == '\0' && isfinite(*value);
+}
+
 static bool set_option(const Option *option, const char *text, Fault *fault) {
   unsigned long long number;
   switch (option->kind) {
@@ -44,6 +52,10 @@ static bool set_option(const Option *option, const char *text, Fault *fault) {
       return fault_set(fault, FAIL_MISUSE, "--%s wants a number from 0 to 2^53, not '%s'", option->name, text);
     *(long *)option->value = (long)number;
     return true;
+  case REAL:
+    if (!read_real(text, option->value))
+      return fault_set(fault, FAIL_MISUSE, "--%s wants a number of at least 0, not '%s'", option->name, text);
+    return true;
   case SEED:
     if (!read_number(text, ~0ull, &number))
       return fault_set(fault, FAIL_MISUSE, "--%s wants a number from 0 to 2^64 - 1, not '%s'", option->name, text);
@@ -54,7 +66,7 @@ static bool set_option(const Option *option, const char *text, Fault *fault) {
   return false;
 }
 
-enum { N_OPTIONS = 15, DEFAULT_TIMEOUT = 600 };
+enum { N_OPTIONS = 18, DEFAULT_TIMEOUT = 600, DEFAULT_TOKENS = 256 };
 
 static void make_table(Options *o, Option table[N_OPTIONS]) {
   const Option rows[N_OPTIONS] = {
@@ -63,6 +75,13 @@ static void make_table(Options *o, Option table[N_OPTIONS]) {
       {"epochs", COUNT, SAME, "N", "train for N passes over the data", &o->epochs, NULL},
       {"seed", SEED, SAME, "S", "of parameters, sample order and dropout (default 1)", &o->seed, &o->has_seed},
       {"eval", FLAG, SAME, NULL, "afterwards, loss and metrics on the test split", &o->eval, NULL},
+      {"sample", TEXT, SAME, "PROMPT",
+       "afterwards, text that goes on from PROMPT, of a language model on one rank; after --load or --init without "
+       "training",
+       &o->sample, NULL},
+      {"tokens", COUNT, SAME, "N", "how many tokens to generate (default 256)", &o->tokens, NULL},
+      {"temperature", REAL, SAME, "T",
+       "of generation: 0 takes the likeliest token, 1 draws as the model says (default 1)", &o->temperature, NULL},
       {"log", TEXT, SAME_PRESENCE, "FILE", "write one JSON line a step; after --load: append", &o->log, NULL},
       {"save", TEXT, SAME, "DIR", "write checkpoints to DIR, at the end and as --save-every says; the last two stay",
        &o->save, NULL},
@@ -83,7 +102,13 @@ static void make_table(Options *o, Option table[N_OPTIONS]) {
 }
 
 bool options_parse(int argc, char **argv, Options *options, Fault *fault) {
-  *options = (Options){.steps = -1, .epochs = -1, .save_every = -1, .timeout = DEFAULT_TIMEOUT, .seed = 1};
+  *options = (Options){.steps = -1,
+                       .epochs = -1,
+                       .save_every = -1,
+                       .timeout = DEFAULT_TIMEOUT,
+                       .seed = 1,
+                       .tokens = DEFAULT_TOKENS,
+                       .temperature = 1};
   Option table[N_OPTIONS];
   make_table(options, table);
   for (int i = 1; i < argc; i++) {
@@ -115,6 +140,11 @@ bool options_parse(int argc, char **argv, Options *options, Fault *fault) {
   return true;
 }
 
+bool options_only_sample(const Options *options) {
+  return options->sample != NULL && (options->load != NULL || options->init != NULL) && options->steps < 0 &&
+         options->epochs < 0 && !options->eval;
+}
+
 bool options_save_is_file(const Options *options) {
   const char *const endings[] = {".safetensors", ".st"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
@@ -136,6 +166,7 @@ static void print_value(const Option *option, char *value, size_t size) {
     if (*(long *)option->value < 0) break;
     snprintf(value, size, "%ld", *(long *)option->value);
     return;
+  case REAL: snprintf(value, size, "%.17g", *(double *)option->value); return;
   case SEED: snprintf(value, size, "%llu", *(unsigned long long *)option->value); return;
   }
   const size_t length = strlen(text);
@@ -183,8 +214,7 @@ void options_print_help(const ParccModel *model) {
     const ParccInput *input = &model->inputs[i];
     if (input->source.kind == NULL)
       printf("  %s: no files named, the program runs on --data synthetic only\n", input->name);
-    else
-      print_files(input);
+    else print_files(input);
   }
   printf("\nA rank that dies or runs another program, other options or other data ends the run at once, one that hangs "
          "within\n"

@@ -8,13 +8,19 @@
 #include "parcc.h"
 
 typedef struct {
-  const char *data, *log, *save, *load, *init; // NULL: not given
-  long steps, epochs, save_every;              // -1: not given
+  const char *data, *log, *save, *load, *init, *sample; // NULL: not given
+  long steps, epochs, save_every;                       // -1: not given
+  long tokens;
+  double temperature;
   long timeout;                                // seconds; 0: none
   unsigned long long seed;
   bool has_seed; // whether it was given
   bool eval, quiet, help, version;
 } Options;
+
+// Whether text is generated from what is loaded, and nothing else done: --sample with --load or --init and without --steps,
+// --epochs and --eval.
+bool options_only_sample(const Options *options);
 
 // Whether --save names one file, and not a directory of checkpoints.
 bool options_save_is_file(const Options *options);

@@ -66,6 +66,7 @@ typedef struct {
 typedef struct {
   long shift, stride;
   double held_out; // the test split is so much of the training file, its end; 0: it is a file of its own, or there is none
+  const char *vocabulary; // a file that tells what tokens stand for, in the directory of the data; or NULL
 } ParccWindows;
 
 // Where the values of an input come from: two files (training and test split) in the directory given by --data.
@@ -100,6 +101,7 @@ typedef struct {
   double (*learning_rate)(double step, double steps);
   const char *whole_batches; // an operator that needs all samples of a batch, so that an evaluation takes whole batches only
                              // and says what it leaves out; NULL: the last batch may be smaller
+  int sampled;               // the input, integers [batch, time], that --sample generates; -1: none
 } ParccModel;
 
 // PARCC_STATE: running statistics and the like; PARCC_OPTIMIZER: what the optimizer remembers, which --init does not take.
@@ -228,6 +230,13 @@ void parcc_end_eval(long count, const void *const *scalars);
     const void *const parcc_scalars_[] = {__VA_ARGS__};                                                                \
     parcc_end_eval(count, parcc_scalars_);                                                                             \
   } while (0)
+
+// Begins to compute the next token of --sample: as parcc_next_eval, 0 at the end and without --sample. For programs of one
+// rank whose model has a sampled input.
+long parcc_next_token(void);
+
+// Draws it. logits: a device pointer to [batch, time, range] reals, computed in stream compute.
+void parcc_end_token(const void *logits);
 
 // Writes --save, prints the summary, gives everything back. Returns the exit code of the program, 0.
 int parcc_finish(void);

@@ -6,6 +6,7 @@
 
 #include "data.h"
 #include "fail.h"
+#include "generate.h"
 #include "handshake.h"
 #include "run.h"
 #include "tensors.h"
@@ -52,7 +53,8 @@ static bool check_ranks(int argc, char **argv, Fault *fault) {
 
 // A run goes on with the data it began with: the place in the sample order would mean something else.
 static bool check_data(Fault *fault) {
-  if (run.options.load == NULL || data_fingerprint() == run.resumed.from.data) return true;
+  if (run.options.load == NULL || options_only_sample(&run.options)) return true;
+  if (data_fingerprint() == run.resumed.from.data) return true;
   return fault_set(fault, FAIL_RUN, "%s: the run began with other training data; --init %s/%s begins a new one",
                    run.resumed.path, run.resumed.path, CHECKPOINT_TENSORS);
 }
@@ -69,6 +71,7 @@ static bool check_model(const ParccModel *model, Fault *fault) {
 static void tell_resumed(void) {
   const long step = run.resumed.from.step;
   const char *name = run.model->name;
+  if (options_only_sample(&run.options)) return;
   if (step == parcc.steps && !run.options.eval)
     fprintf(stderr, "%s: no step is left: %s is at step %ld, where the run ends; --steps N goes on to step N\n", name,
             run.resumed.path, step);
@@ -105,6 +108,7 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
   check_data(&fault);
   fail_agree(&fault);
   steps_plan(&fault);
+  generate_open(&fault);
   fail_agree(&fault);
   report_start(&fault);
   fail_share(&fault);
@@ -140,7 +144,9 @@ int parcc_finish(void) {
   steps_finish();
   if (run.options.save != NULL && options_save_is_file(&run.options)) tensors_save(run.options.save);
   else if (run.options.save != NULL && run.saved != parcc.step) checkpoint_save(parcc.step);
+  if (run.options.sample != NULL) generate_end();
   report_finish();
+  generate_close();
   batch_finish();
   device_finish();
   data_close();

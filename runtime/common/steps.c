@@ -29,6 +29,10 @@ bool steps_plan(Fault *fault) {
   const long epochs = options->epochs >= 0 ? options->epochs : model->epochs;
   const Progress *from = &run.resumed.from; // all 0 for a run from the beginning
   long samples = data_samples(SPLIT_TRAIN), unused;
+  if (options_only_sample(options)) {
+    parcc.steps = from->step;
+    return true;
+  }
   if (run.resumed.path[0] != '\0' && options->steps < 0 && options->epochs < 0) parcc.steps = from->steps;
   else if (by_steps) parcc.steps = options->steps >= 0 ? options->steps : model->steps;
   else if (options->epochs < 0 && model->epochs <= 0)

@@ -60,7 +60,7 @@ static ParccInput *list_inputs(int *ids) {
         (ParccSource){source->kind, source->train_file, source->test_file, source->scale, source->offset, NULL};
     if (!source->sequence) continue;
     ParccWindows *windows = NEW(arena, ParccWindows);
-    *windows = (ParccWindows){source->shift, source->stride, source->held_out};
+    *windows = (ParccWindows){source->shift, source->stride, source->held_out, NULL};
     inputs[i].source.windows = windows;
   }
   return inputs;
@@ -139,7 +139,8 @@ int main(int argc, char **argv) {
                                   .n_scalars = n_scalars,
                                   .steps = (long)model->steps,
                                   .epochs = (long)model->epochs,
-                                  .learning_rate = learning_rate};
+                                  .learning_rate = learning_rate,
+                                  .sampled = -1};
   argv[first - 1] = argv[0];
   parcc_start(argc - first + 1, argv + first - 1, &description);
   make_stored();

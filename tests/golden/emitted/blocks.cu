@@ -1563,6 +1563,7 @@ static const ParccModel model = {
     .epochs = 0,
     .learning_rate = learning_rate,
     .whole_batches = NULL, // the last batch of an evaluation may be smaller
+    .sampled = -1, // no text can be generated
 };
 
 static void place_unit(char *arena) {

@@ -1029,6 +1029,7 @@ static const ParccModel model = {
     .epochs = 0,
     .learning_rate = learning_rate,
     .whole_batches = "distances (opaque.dnn:16)", // puts samples of a batch together
+    .sampled = -1, // no text can be generated
 };
 
 static void place_tensors(void) {

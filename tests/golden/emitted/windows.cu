@@ -121,7 +121,7 @@ __global__ void k_dense_cross_entropy(float *__restrict__ y2, float *__restrict_
   }
 }
 
-// cross_entropy (windows.dnn:7)
+// cross_entropy (windows.dnn:8)
 __global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict__ each, long BT) {
   GRID(row, 1) {
     (void)row;
@@ -132,7 +132,7 @@ __global__ void k_cross_entropy(float *__restrict__ sum, const float *__restrict
   }
 }
 
-// cross_entropy (windows.dnn:7)
+// cross_entropy (windows.dnn:8)
 __global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict__ next, long BT) {
   GRID(row, 1) {
     (void)row;
@@ -143,17 +143,17 @@ __global__ void k_cross_entropy2(float *__restrict__ sum, const int *__restrict_
   }
 }
 
-// cross_entropy (windows.dnn:7)
+// cross_entropy (windows.dnn:8)
 __global__ void k_cross_entropy3(float *__restrict__ cross_entropy, const float *__restrict__ whole, const float *__restrict__ whole2) {
   FLAT(i, 1) cross_entropy[0] = whole[0] / parcc_maxf(whole2[0], 1.0f);
 }
 
-// cross_entropy_grad (windows.dnn:7)
+// cross_entropy_grad (windows.dnn:8)
 __global__ void k_cross_entropy_grad(float *__restrict__ grad, const float *__restrict__ whole) {
   FLAT(i, 1) grad[0] = 1.0f / parcc_maxf(whole[0], 1.0f);
 }
 
-// cross_entropy_grad (windows.dnn:7)
+// cross_entropy_grad (windows.dnn:8)
 __global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restrict__ grad3, const int *__restrict__ next, const float *__restrict__ grad2, const float *__restrict__ total, long count) {
   FLAT(i, count) {
     const float grad_ = ((next[i] == -1) ? 0.0f : grad2[0]) / total[i];
@@ -163,12 +163,12 @@ __global__ void k_cross_entropy_grad2(float *__restrict__ grad, float *__restric
   }
 }
 
-// cross_entropy_grad (windows.dnn:7)
+// cross_entropy_grad (windows.dnn:8)
 __global__ void k_cross_entropy_grad3(float *__restrict__ grad, const float *__restrict__ grad2, long BT, long C) {
   GRID(bt, BT) BLOCK(c, C) grad[bt * C + c] = grad2[bt] * expf(grad[bt * C + c]);
 }
 
-// cross_entropy_dense_grad (windows.dnn:7)
+// cross_entropy_dense_grad (windows.dnn:8)
 __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__restrict__ grad4, const float *__restrict__ grad2, const int *__restrict__ next, long C, long BT) {
   GRID_LANES(c0, lanes, C) {
     float grad_[LANES];
@@ -205,7 +205,7 @@ __global__ void k_embedding_grad(float *__restrict__ grad, const float *__restri
   }
 }
 
-// dense1: gradient_norm (windows.dnn:10)
+// dense1: gradient_norm (windows.dnn:11)
 __global__ void k_gradient_norm(float *__restrict__ square, const float *__restrict__ whole, long len_coci) {
   GRID(row, 1) {
     (void)row;
@@ -216,7 +216,7 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
   }
 }
 
-// gradient_norm (windows.dnn:10)
+// gradient_norm (windows.dnn:11)
 __global__ void k_gradient_norm2(float *__restrict__ gradient_norm, const float *__restrict__ whole, const float *__restrict__ square2, const float *__restrict__ square3, long VC) {
   GRID(row, 1) {
     (void)row;
@@ -228,7 +228,7 @@ __global__ void k_gradient_norm2(float *__restrict__ gradient_norm, const float 
   }
 }
 
-// sgd (windows.dnn:10)
+// sgd (windows.dnn:11)
 __global__ void k_sgd(float *__restrict__ u, const float *__restrict__ whole, long count, float lr) {
   FLAT(i, count) u[i] = u[i] - (lr * whole[i]);
 }
@@ -281,22 +281,22 @@ static void forward(void) {
       t.dense1_w, 12, t.embedding, 12, &zero, t.dense1_y, 256));
   LAUNCH_ROWS(k_dense_cross_entropy, 16 * b.len, t.cross_entropy_z, t.cross_entropy_total, t.cross_entropy_each, t.dense1_b, t.next, 16 * b.len, 256);
 
-  AT("cross_entropy", "windows.dnn:7");
+  AT("cross_entropy", "windows.dnn:8");
   LAUNCH_ROWS(k_cross_entropy, 1, t.cross_entropy_sum, t.cross_entropy_each, 16 * b.len);
   LIFETIME_END({t.cross_entropy_each, 256});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.next, 16 * b.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "windows.dnn:7");
+  AT("all_reduce", "windows.dnn:8");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
-  AT("cross_entropy", "windows.dnn:7");
+  AT("cross_entropy", "windows.dnn:8");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
 }
 
 // The gradients of all parameters.
 static void backward(void) {
-  AT("cross_entropy", "windows.dnn:7");
+  AT("cross_entropy", "windows.dnn:8");
   LAUNCH_FLAT(k_cross_entropy_grad, 1, t.cross_entropy_sum_grad, t.cross_entropy_sum_2_whole);
   LIFETIME_END({t.cross_entropy_sum_whole, 8});
   LAUNCH_FLAT(k_cross_entropy_grad2, 16 * b.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.next, t.cross_entropy_sum_grad, t.cross_entropy_total, 16 * b.len);
@@ -328,11 +328,11 @@ static void backward(void) {
 static void report(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
-  AT("dense1 gradient_norm", "windows.dnn:10");
+  AT("dense1 gradient_norm", "windows.dnn:11");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_whole, 3072);
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 256);
 
-  AT("gradient_norm", "windows.dnn:10");
+  AT("gradient_norm", "windows.dnn:11");
   LAUNCH_ROWS(k_gradient_norm2, 1, t.gradient_norm, t.table_grad_whole, t.dense1_w_grad_square, t.dense1_b_grad_square, 3072);
   LIFETIME_END({t.dense1_w_grad_square, 4}, {t.dense1_b_grad_square, 4});
 }
@@ -341,10 +341,10 @@ static void report(void) {
 static void update(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
-  AT("sgd", "windows.dnn:10");
+  AT("sgd", "windows.dnn:11");
   LAUNCH_FLAT(k_sgd, 3072, t.table_u, t.table_grad_whole, 3072, (float)parcc.lr);
 
-  AT("dense1 sgd", "windows.dnn:10");
+  AT("dense1 sgd", "windows.dnn:11");
   LAUNCH_FLAT(k_sgd, 3072, t.dense1_w_u, t.dense1_w_grad_whole, 3072, (float)parcc.lr);
   LAUNCH_FLAT(k_sgd, 256, t.dense1_b_u, t.dense1_b_grad_whole, 256, (float)parcc.lr);
   LIFETIME_END({t.dense1_b_grad_whole, 25600});
@@ -364,25 +364,25 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_dense_cross_entropy2, 16 * b.len, t.eval_cross_entropy_each, t.eval_dense1_y, t.dense1_b, t.eval_next, 16 * b.len, 256);
   LIFETIME_END({t.eval_dense1_y, 65536});
 
-  AT("cross_entropy", "windows.dnn:7");
+  AT("cross_entropy", "windows.dnn:8");
   LAUNCH_ROWS(k_cross_entropy, 1, t.eval_cross_entropy_sum, t.eval_cross_entropy_each, 16 * b.len);
   LIFETIME_END({t.eval_cross_entropy_each, 256});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_next, 16 * b.len);
   LIFETIME_END({t.eval_next, 256});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "windows.dnn:7");
+  AT("all_reduce", "windows.dnn:8");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
-  AT("cross_entropy", "windows.dnn:7");
+  AT("cross_entropy", "windows.dnn:8");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
   LIFETIME_END({t.eval_cross_entropy_sum_whole, 8});
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
 
-static const ParccWindows windows_0 = {0, 8, 0.1}; // shift, stride, part held out for the test split
-static const ParccWindows windows_1 = {1, 8, 0.1}; // shift, stride, part held out for the test split
+static const ParccWindows windows_0 = {0, 8, 0.1, NULL}; // shift, stride, part held out for the test split, vocabulary
+static const ParccWindows windows_1 = {1, 8, 0.1, NULL}; // shift, stride, part held out for the test split, vocabulary
 static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows
     {"token", PARCC_INT, 2, {8, 16}, 256, {"text", "book.txt", NULL, 1.0, 0.0, &windows_0}},
     {"next", PARCC_INT, 2, {8, 16}, 256, {"text", "book.txt", NULL, 1.0, 0.0, &windows_1}},
@@ -410,6 +410,7 @@ static const ParccModel model = {
     .epochs = 0,
     .learning_rate = learning_rate,
     .whole_batches = NULL, // the last batch of an evaluation may be smaller
+    .sampled = 0, // token: its next value is drawn from what evaluate makes
 };
 
 static void place_tensors(void) {

@@ -137,7 +137,9 @@ def checkpoints(path, root):
     put("good_parameters", alone, data[:420])
 
 
-if sys.argv[1] == "checkpoints":
+if __name__ != "__main__":
+    pass  # another script takes idx, npy and write
+elif sys.argv[1] == "checkpoints":
     checkpoints(sys.argv[2], sys.argv[3])
 else:
     main(sys.argv[1])

@@ -215,7 +215,8 @@ static const ParccModel model = {.name = "mlp",
                                  .steps = 0,
                                  .epochs = 1,
                                  .learning_rate = learning_rate,
-                                 .whole_batches = NULL};
+                                 .whole_batches = NULL,
+                                 .sampled = -1};
 
 static real *place(char *arena, long *at, long count) {
   real *tensor = (real *)(arena + *at);

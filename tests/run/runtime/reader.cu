@@ -34,7 +34,8 @@ static const ParccModel model = {.name = "reader",
                                  .steps = 0,
                                  .epochs = 1,
                                  .learning_rate = test_rate,
-                                 .whole_batches = NULL};
+                                 .whole_batches = NULL,
+                                 .sampled = -1};
 
 static Interval n, a, c;
 static double *x, *sums;

@@ -61,7 +61,8 @@ static const ParccModel model = {.name = "stored",
                                  .steps = 4,
                                  .epochs = 0,
                                  .learning_rate = rate_of,
-                                 .whole_batches = NULL};
+                                 .whole_batches = NULL,
+                                 .sampled = -1};
 
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);

@@ -35,7 +35,8 @@ static const ParccModel test_model = {.name = "test",
                                       .steps = 4,
                                       .epochs = 0,
                                       .learning_rate = test_rate,
-                                      .whole_batches = NULL};
+                                      .whole_batches = NULL,
+                                 .sampled = -1};
 
 #define FINISH()                                                                                                       \
   do {                                                                                                                 \
