@@ -108,7 +108,7 @@ void emit_call(const Program *p, const Call *c, int indent, Text *out) {
   text_printf(out, "%s  %s(parcc.compute", pad, c->function);
   for (int i = 0; i < c->args.len; i++) {
     const CallArg *arg = &c->args.at[i];
-    put(&line, arg->tensor < 0 ? "NULL" : arena_printf(p->arena, "t.%s", p->tensors.at[arg->tensor].c_name));
+    put(&line, arg->tensor < 0 ? "NULL" : name_tensor(p->arena, p, arg->tensor));
     if (arg->sized) put(&line, extents[i]);
   }
   put(&line, start);

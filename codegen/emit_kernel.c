@@ -130,7 +130,7 @@ void emit_launch(KernelBook *book, const Step *step, const char *loop, int inden
   const int n = pointer_params(&e, pointers);
   for (int i = 0; i < n; i++) {
     const int t = pointers[i].tensor;
-    text_printf(out, ", t.%s", kernel_text_tensor(&e, t)->c_name);
+    text_printf(out, ", %s", name_tensor(book->scratch, p, k->tensors.at[t].tensor));
     const Extent stride = k->tensors.at[t].loop_stride;
     if (loop != NULL && stride.fixed != 0) text_printf(out, " + %s * %s", loop, name_extent(book->scratch, p, stride));
   }

@@ -3,7 +3,7 @@
 #include "emit_call.h"
 #include "names.h"
 
-static const char *tensor(const Program *p, int t) { return arena_printf(p->arena, "t.%s", p->tensors.at[t].c_name); }
+static const char *tensor(const Program *p, int t) { return name_tensor(p->arena, p, t); }
 
 static const char *nccl_type(const Program *p, int t) {
   if (p->tensors.at[t].type != TYPE_REAL) return "ncclInt";

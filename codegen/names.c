@@ -62,6 +62,12 @@ const char *name_extent(Arena *arena, const Program *p, Extent e) {
   return text_str(&text);
 }
 
+const char *name_tensor(Arena *arena, const Program *p, int tensor) {
+  const ProgTensor *t = &p->tensors.at[tensor];
+  if (!t->is_part) return arena_printf(arena, "t.%s", t->c_name);
+  return arena_printf(arena, "t.%s + %s", p->tensors.at[t->whole].c_name, name_extent(arena, p, t->start));
+}
+
 const char *name_type(const Program *p, ScalarType type) {
   if (type != TYPE_REAL) return "int";
   return p->model->f64 ? "double" : "float";

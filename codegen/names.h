@@ -16,6 +16,8 @@ const char *name_in_comment(Arena *arena, const char *text);
 const char *name_number(Arena *arena, double value, ScalarType type, bool f64);
 // "64", "n.len", "35 * n.len"
 const char *name_extent(Arena *arena, const Program *program, Extent extent);
+// "t.x"; of a part, the tensor that it lies in and where: "t.rows + 4096"
+const char *name_tensor(Arena *arena, const Program *program, int tensor);
 const char *name_type(const Program *program, ScalarType type);
 
 // Items in lines that are not too long, those after the first indented.

@@ -7,7 +7,8 @@ enum { MAX_NESTED = 32 };
 Printer printer_new(const Program *program) {
   Printer pr = {.program = program, .arena = program->arena};
   pr.tensors.arena = pr.texts.arena = pr.skeletons.arena = pr.kernels.arena = program->arena;
-  for (int t = 0; t < program->tensors.len; t++) names_set(&pr.tensors, program->tensors.at[t].c_name, t);
+  for (int t = 0; t < program->tensors.len; t++)
+    if (!program->tensors.at[t].is_part) names_set(&pr.tensors, program->tensors.at[t].c_name, t);
   return pr;
 }
 
@@ -98,6 +99,7 @@ const char *printer_role(Printer *pr, const Piece *number) {
   if (nest->len == 0) return "size";
   if (nest->name[nest->len] == '[') return printer_text(pr, nest->name, (size_t)nest->len);
   if (number->factor) return "stride";
+  if (number->shift) return "start";
   if (begins(nest, "for")) return "times";
   if (begins(nest, "LAUNCH")) {
     if (nest->argument == 1) return begins(nest, "LAUNCH_FLAT") ? "elements" : "rows";
@@ -118,6 +120,7 @@ static void push_piece(Reader *r, PieceKind kind, const char *from, const char *
   if (from == to) return;
   Piece piece = {.kind = kind, .text = printer_text(r->pr, from, (size_t)(to - from)), .tensor = tensor};
   if (r->depth > 0) piece.nest = r->nest[r->depth - 1];
+  piece.shift = from - r->begin >= 2 && from[-1] == ' ' && from[-2] == '+';
   piece.factor = from - r->begin >= 2 && from[-1] == ' ' && from[-2] == '*';
   vec_push(r->pr->arena, &r->out->pieces, piece);
 }

@@ -26,6 +26,7 @@ typedef struct Piece {
   int tensor;       // PIECE_TENSOR: of the program
   Nest nest;        // numbers: where they stand
   bool factor;      // of the loop around
+  bool shift;       // where a part begins in its tensor
 } Piece;
 
 typedef struct Printed {

@@ -38,13 +38,29 @@ bool extent_equal(Extent a, Extent b) {
          memcmp(a.more, b.more, sizeof *a.more * (size_t)a.n_more) == 0;
 }
 
+bool extent_add(Extent a, Extent b, Extent *sum) {
+  if (a.fixed == 0 || b.fixed == 0) {
+    *sum = a.fixed == 0 ? b : a;
+    return true;
+  }
+  *sum = a;
+  sum->fixed = b.fixed;
+  if (!extent_equal(*sum, b)) return false;
+  sum->fixed = a.fixed + b.fixed;
+  return true;
+}
+
 int kernel_find_tensor(const Kernel *kernel, int tensor) {
   for (int i = 0; i < kernel->tensors.len; i++)
     if (kernel->tensors.at[i].tensor == tensor) return i;
   return -1;
 }
 
-bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b) { return a->buffer == b->buffer && a->offset == b->offset; }
+bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b) {
+  if (a->buffer != b->buffer || a->offset != b->offset) return false;
+  const Extent zero = extent_fixed(0);
+  return extent_equal(a->is_part ? a->start : zero, b->is_part ? b->start : zero);
+}
 
 const char *layer_common(Arena *arena, const char *a, const char *b) {
   size_t common = 0, i = 0;

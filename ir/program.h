@@ -46,6 +46,9 @@ typedef struct ProgTensor {
   const char *dim[IR_MAX_RANK];
   int buffer;
   int64_t offset, bytes; // in the buffer; of the largest rank
+  bool is_part;          // lies within the tensor `whole`, `start` elements behind its first one; has no name of its own
+  int whole;
+  Extent start;
   int pin[MESH_MAX_AXES]; // only ranks with this coordinate hold it; -1: all
   bool shown; // has a member of its own in the emitted struct
   int steps;  // how many steps use it
@@ -82,6 +85,8 @@ typedef struct KernelTensor { // a tensor in the merged shape a kernel sees
   Extent extent[IR_MAX_RANK];
   int64_t global[IR_MAX_RANK];
   const char *dim[IR_MAX_RANK];
+  bool is_piece;      // every access is within one piece, which begins `start` elements behind the tensor's first
+  Extent start;
   Extent loop_stride; // elements to advance per iteration of the loop around the step; fixed 0: none
 } KernelTensor;
 
@@ -220,11 +225,12 @@ typedef struct Program {
 
 Extent extent_fixed(int64_t n);
 Extent extent_mul(Extent a, Extent b);
+bool extent_add(Extent a, Extent b, Extent *sum); // false: no number times the same blocks
 int64_t extent_of_rank(const Program *program, Extent e, int rank);
 int64_t extent_max(const Program *program, Extent e); // on the largest rank
 bool extent_equal(Extent a, Extent b);
 int kernel_find_tensor(const Kernel *kernel, int tensor); // position in kernel->tensors, or -1
-// Whether two tensors lie in the same memory: one is a view of the other, or in its place.
+// Whether two tensors begin at the same place in memory: one is a view of the other, or in its place.
 bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b);
 
 // The innermost layer that holds both: "block1" of "block1.conv1" and "block1.norm1".

@@ -243,6 +243,47 @@ static void gradient_dims(Arena *arena, const Tensor *x, const Op *op, const Exp
     if (!plain[i]) name_dim(arena, grad->dims, x->rank, i, grad->dims[i].name);
 }
 
+// How many indices in front are numbers: the access reads one piece of x.
+static int fixed_in_front(const Tensor *x, const Expr *access) {
+  int n = 0;
+  while (n < access->access.rank && index_is_const(&access->access.index[n]) && access->access.index[n].base >= 0 &&
+         access->access.index[n].base < x->extent[n])
+    n++;
+  return n;
+}
+
+// The gradient of a piece x[3, ...], as a part of that of x: x.grad[t, ...] = part[t - 3, ...], 0 elsewhere. The gradients of all
+// pieces are then pieces of their sum.
+static int gather_piece(Derivation *d, const Tensor *x, const Expr *access, int n_fixed, const Op *whole) {
+  Graph *graph = d->ad->graph;
+  Op part = *whole, grad = backward_op(whole);
+  Index by[IR_MAX_DIMS], index[IR_MAX_RANK];
+  Dim dims[IR_MAX_RANK];
+  for (int k = 0; k < whole->n_dims; k++) by[k] = k < n_fixed ? index_const(0) : index_dim(k - n_fixed);
+  part.n_dims -= n_fixed;
+  part.n_out -= n_fixed;
+  memmove(part.dims, part.dims + n_fixed, sizeof *part.dims * (size_t)part.n_dims);
+  part.body = expr_substitute(d->arena, part.body, by, whole->n_dims);
+  const char *name = grad_name(graph, access->access.tensor);
+  int tensor = -1;
+  if (part.body->kind == EXPR_ACCESS && part.n_dims == part.n_out && part.n_out == part.body->access.rank) {
+    tensor = part.body->access.tensor;
+    for (int i = 0; i < part.n_out; i++)
+      if (access_full_dim(graph, &part, part.body, i) != i) tensor = -1;
+  }
+  if (tensor < 0) tensor = graph_add_compute(graph, part, arena_printf(d->arena, "%s.part", name));
+  for (int i = 0; i < x->rank; i++) {
+    dims[i] = whole->dims[i];
+    if (i < n_fixed) dims[i].extent = 1;
+    index[i] = index_add(index_dim(i), index_const(i < n_fixed ? -access->access.index[i].base : 0));
+  }
+  const int block = graph_add_view(graph, tensor, x->rank, dims, backward_op(whole), arena_printf(d->arena, "%s.block", name));
+  memcpy(grad.dims, whole->dims, sizeof *grad.dims * (size_t)x->rank);
+  grad.n_dims = grad.n_out = x->rank;
+  grad.body = expr_access(d->arena, block, TYPE_REAL, x->rank, index, 0);
+  return graph_add_compute(graph, grad, name);
+}
+
 // x.grad[x0, ...] = sum(unsolved dims) bar, with every solved dimension replaced by its solution.
 static int gather(Derivation *d, const Op *op, const Expr *access, const Expr *bar, const int *solved) {
   Graph *graph = d->ad->graph;
@@ -265,7 +306,8 @@ static int gather(Derivation *d, const Op *op, const Expr *access, const Expr *b
     add_dim(graph->arena, &grad, op->dims[k]);
   }
   const Expr *guard = expr_const(d->arena, 1, TYPE_BOOL); // over the gradient's dims
-  for (int i = 0; i < x.rank; i++) {
+  const int n_fixed = fixed_in_front(&x, access);
+  for (int i = n_fixed; i < x.rank; i++) {
     int k = 0;
     while (k < op->n_dims && solved[k] != i) k++;
     Index rest = access->access.index[i];
@@ -283,6 +325,7 @@ static int gather(Derivation *d, const Op *op, const Expr *access, const Expr *b
   }
   grad.reduce = grad.n_dims > grad.n_out ? REDUCE_SUM : REDUCE_NONE;
   grad.body = CALL3(select, guard, expr_substitute(d->arena, bar, by, op->n_dims), REAL(0));
+  if (n_fixed > 0) return gather_piece(d, &x, access, n_fixed, &grad);
   return graph_add_compute(graph, grad, grad_name(graph, access->access.tensor));
 }
 

@@ -402,10 +402,13 @@ static void find_companions(const Fuser *f, int *companion) {
   }
 }
 
-static void place(Fuser *f, int op_id, const int *companion) {
+static void place(Fuser *f, int op_id, const int *companion, const bool *pieces) {
   const Op *op = &f->graph->ops.at[op_id];
   Contraction c;
-  if (op->kind != OP_COMPUTE) {
+  if (pieces[op_id]) {
+    const InputGroups in = input_groups(f, op);
+    add_to_group(f, op_id, new_group(f, GROUP_PIECES, op), &in);
+  } else if (op->kind != OP_COMPUTE) {
     const InputGroups in = input_groups(f, op);
     const GroupKind kind = op->kind == OP_VIEW ? GROUP_VIEW : op->kind == OP_OPAQUE ? GROUP_OPAQUE : GROUP_RESHARD;
     add_to_group(f, op_id, new_group(f, kind, op), &in);
@@ -450,7 +453,7 @@ static void order_groups(Fuser *f) {
   for (int i = 0; i < f->graph->ops.len; i++) visit_group(f, f->g->group_of[i], &n);
 }
 
-Grouping *fuse_graph(Arena *arena, const Graph *graph) {
+Grouping *fuse_graph(Arena *arena, const Graph *graph, const bool *pieces) {
   Grouping *g = NEW(arena, Grouping);
   Fuser f = {.arena = arena, .graph = graph, .g = g};
   g->graph = graph;
@@ -464,7 +467,7 @@ Grouping *fuse_graph(Arena *arena, const Graph *graph) {
   for (int i = 0; i < graph->ops.len; i++) companion[i] = -1;
   collect_facts(&f);
   find_companions(&f, companion);
-  for (int i = 0; i < graph->ops.len; i++) place(&f, i, companion);
+  for (int i = 0; i < graph->ops.len; i++) place(&f, i, companion, pieces);
   order_groups(&f);
   return g;
 }

@@ -8,6 +8,7 @@ typedef enum GroupKind {
   GROUP_KERNEL,  // operators fused into one generated kernel
   GROUP_GEMM,    // a contraction, with the packings before it and the folding after it
   GROUP_VIEW,    // nothing to run
+  GROUP_PIECES,  // tensors behind each other, of which most were made in place
   GROUP_RESHARD, // a collective
   GROUP_OPAQUE,  // a call of a function of the user's
 } GroupKind;
@@ -45,6 +46,7 @@ typedef struct Grouping {
   int *order;               // groups in an order in which each comes after what it reads
 } Grouping;
 
-Grouping *fuse_graph(Arena *arena, const Graph *graph);
+// pieces: by operator, whether it is a group GROUP_PIECES.
+Grouping *fuse_graph(Arena *arena, const Graph *graph, const bool *pieces);
 
 #endif

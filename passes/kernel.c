@@ -1,6 +1,7 @@
 #include "kernel.h"
 
 #include "collapse.h"
+#include "parts.h"
 #include "rewrite.h"
 
 enum { RECOMPUTE_FLOPS = 64 };  // a value this cheap is computed again rather than stored between stages
@@ -244,6 +245,91 @@ static void collect_tensors(Builder *b) {
     }
 }
 
+// ---- pieces ------------------------------------------------------------------------------------------------------
+
+typedef struct FixedIndex {
+  const Kernel *kernel;
+  int tensor, position;
+  int64_t value; // -1: not seen
+  bool fixed;
+} FixedIndex;
+
+static void check_fixed(void *ctx, const Expr *e) {
+  FixedIndex *f = ctx;
+  if (e->kind != EXPR_ACCESS || e->access.tensor != f->tensor) return;
+  const Index *index = &e->access.index[f->position];
+  f->fixed = f->fixed && index_is_const(index) && index->div == 1 && (f->value < 0 || index->base == f->value);
+  f->value = index->base;
+  f->fixed = f->fixed && f->value >= 0;
+}
+
+// The number that is the index at a position in all accesses to a tensor that is only read; -1 if there is none.
+static int64_t fixed_index(const Kernel *k, const KernelTensor *t, int position) {
+  FixedIndex f = {k, t->tensor, position, -1, true};
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+      const Statement *statement = &k->stages.at[s].statements.at[i];
+      if (statement->out == t->tensor) return -1;
+      expr_visit(statement->body, check_fixed, &f);
+    }
+  return f.fixed && f.value < t->global[position] ? f.value : -1;
+}
+
+typedef struct Dropped {
+  Arena *arena;
+  int tensor, position;
+} Dropped;
+
+static const Expr *without_index(void *ctx, const Expr *e) {
+  const Dropped *d = ctx;
+  if (e->kind != EXPR_ACCESS || e->access.tensor != d->tensor) return e;
+  Index index[IR_MAX_RANK];
+  int n = 0;
+  for (int i = 0; i < e->access.rank; i++)
+    if (i != d->position) index[n++] = e->access.index[i];
+  return expr_access(d->arena, e->access.tensor, e->type, n, index, e->access.outside);
+}
+
+// x[4, b, u] is the piece of x that begins 4 steps behind its first element, x[b, 4, u] one with rows as far apart as those of x:
+// kernels that differ in such numbers only are one.
+static void take_piece(Builder *b, KernelTensor *t, int position, Extent start) {
+  Dropped d = {b->l->arena, t->tensor, position};
+  for (int s = 0; s < b->kernel.stages.len; s++)
+    for (int i = 0; i < b->kernel.stages.at[s].statements.len; i++) {
+      Statement *statement = &b->kernel.stages.at[s].statements.at[i];
+      statement->body = expr_map(b->l->arena, statement->body, without_index, &d);
+    }
+  if (position > 0) {
+    t->extent[position + 1] = extent_mul(t->extent[position + 1], t->extent[position]);
+    t->global[position + 1] *= t->global[position];
+  }
+  for (int i = position; i + 1 < t->rank; i++) {
+    t->extent[i] = t->extent[i + 1];
+    t->global[i] = t->global[i + 1];
+    t->dim[i] = t->dim[i + 1];
+  }
+  t->rank--;
+  t->is_piece = true;
+  t->start = start;
+}
+
+static void take_pieces(Builder *b) {
+  for (int k = 0; k < b->kernel.tensors.len; k++) {
+    KernelTensor *t = &b->kernel.tensors.at[k];
+    const ProgTensor *tensor = &b->l->program->tensors.at[b->l->tensor_of[t->tensor]];
+    for (int i = 0; i + 1 < t->rank; i++) {
+      if (t->global[i] == 1 || t->extent[i].block >= 0 || (i > 0 && t->extent[i + 1].block >= 0)) continue;
+      const int64_t value = fixed_index(&b->kernel, t, i);
+      Extent start = extent_fixed(value), total = extent_fixed(0);
+      if (value < 0) continue;
+      for (int j = i + 1; j < t->rank; j++) start = extent_mul(start, t->extent[j]);
+      if (t->is_piece && !extent_add(start, t->start, &start)) continue;
+      if (tensor->is_part && !extent_add(start, tensor->start, &total)) continue;
+      take_piece(b, t, i--, start);
+    }
+  }
+}
+
 // ---- kind --------------------------------------------------------------------------------------------------------
 
 typedef struct Widest {
@@ -325,25 +411,32 @@ static Kernel finish(Builder *b) {
 
 typedef struct Rename {
   Lowering *l;
+  const Kernel *kernel;
+  int *to; // by tensor of the kernel
 } Rename;
 
 static const Expr *rename_leaf(void *ctx, const Expr *e) {
   const Rename *r = ctx;
   if (e->kind != EXPR_ACCESS) return e;
-  return expr_access(r->l->arena, r->l->tensor_of[e->access.tensor], e->type, e->access.rank, e->access.index,
-                     e->access.outside);
+  return expr_access(r->l->arena, r->to[kernel_find_tensor(r->kernel, e->access.tensor)], e->type, e->access.rank,
+                     e->access.index, e->access.outside);
 }
 
 // From the graph's tensors to the program's.
 static void rename_tensors(Lowering *l, Kernel *k) {
-  Rename r = {l};
+  Rename r = {l, k, NEW_ARRAY(l->arena, int, k->tensors.len)};
+  for (int t = 0; t < k->tensors.len; t++) {
+    const KernelTensor *seen = &k->tensors.at[t];
+    r.to[t] = l->tensor_of[seen->tensor];
+    if (seen->is_piece) r.to[t] = lowering_part(l, r.to[t], seen->start);
+  }
   for (int s = 0; s < k->stages.len; s++)
     for (int i = 0; i < k->stages.at[s].statements.len; i++) {
       Statement *statement = &k->stages.at[s].statements.at[i];
       statement->body = expr_map(l->arena, statement->body, rename_leaf, &r);
-      statement->out = l->tensor_of[statement->out];
+      statement->out = r.to[kernel_find_tensor(k, statement->out)];
     }
-  for (int t = 0; t < k->tensors.len; t++) k->tensors.at[t].tensor = l->tensor_of[k->tensors.at[t].tensor];
+  for (int t = 0; t < k->tensors.len; t++) k->tensors.at[t].tensor = r.to[t];
 }
 
 // The operators' names, in order and without repetition: "bias_relu".
@@ -369,6 +462,7 @@ Kernel kernel_of_group(Lowering *l, const Grouping *g, const Group *group) {
   for (int i = 0; i < group->ops.len; i++) place_statement(&b, i);
   drop_dead_statements(&b);
   collect_tensors(&b);
+  take_pieces(&b);
   Kernel kernel = finish(&b);
   kernel.name = kernel_name(&b);
   rename_tensors(l, &kernel);
@@ -418,6 +512,7 @@ Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
   place_statement(&b, 0);
   b.kernel.stages.at[0].statements.at[0].store = true;
   collect_tensors(&b);
+  if (!sliced) take_pieces(&b);
   // Of the two tensors of a sliced operator one is a buffer of a single slice: a packing's result, a folding's operand.
   const bool packing = op->reduce == REDUCE_NONE && str_eq(op->name, "pack");
   if (sliced) slice_kernel(l, &b.kernel, packing ? op->out : op->body->access.tensor);

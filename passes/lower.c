@@ -12,6 +12,7 @@
 #include "gemm.h"
 #include "inplace.h"
 #include "kernel.h"
+#include "parts.h"
 #include "passes.h"
 #include "rewrite.h"
 
@@ -306,12 +307,25 @@ static void lower_opaque(Lowering *l, const Group *group) {
   append(l, group, step);
 }
 
+typedef struct Copies {
+  Lowering *l;
+  const Group *group;
+} Copies;
+
+static void append_copy(void *ctx, int dst, int src) {
+  const Copies *c = ctx;
+  Step *copy = new_step(c->l, STEP_COPY, &c->l->graph->ops.at[c->group->ops.at[0]]);
+  copy->copy.dst = dst;
+  copy->copy.src = src;
+  append(c->l, c->group, copy);
+}
+
 // ---- the whole graph ---------------------------------------------------------------------------------------------
 
 static void lower_graph(Lowering *l, const Graph *graph) {
   l->graph = graph;
   enter_tensors(l);
-  const Grouping *g = fuse_graph(l->arena, graph);
+  const Grouping *g = fuse_graph(l->arena, graph, parts_place(l));
   for (int i = 0; i < g->groups.len; i++) {
     const Group *group = &g->groups.at[g->order[i]];
     switch (group->kind) {
@@ -321,6 +335,7 @@ static void lower_graph(Lowering *l, const Graph *graph) {
     case GROUP_GEMM: lower_gemm(l, g, group); break;
     case GROUP_RESHARD: lower_reshard(l, group); break;
     case GROUP_OPAQUE: lower_opaque(l, group); break;
+    case GROUP_PIECES: parts_left(l, &graph->ops.at[group->ops.at[0]], append_copy, &(Copies){l, group}); break;
     case GROUP_VIEW: break;
     }
   }

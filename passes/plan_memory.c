@@ -25,6 +25,7 @@ static int64_t aligned(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALI
 
 static void touch(Planner *pl, int tensor) {
   ProgTensor *t = &pl->program->tensors.at[tensor];
+  if (t->is_part) t = &pl->program->tensors.at[t->whole];
   Buffer *b = &pl->program->buffers.at[t->buffer];
   t->steps++;
   if (b->first < 0 || b->first > pl->position) b->first = pl->position;
@@ -98,11 +99,11 @@ static void reuse_in_step(Planner *pl, const Step *step) {
   const Kernel *k = &step->kernel;
   for (int o = 0; o < k->tensors.len; o++) {
     const int out = k->tensors.at[o].tensor;
-    if (!born_here(p, out, pl->position)) continue;
+    if (p->tensors.at[out].is_part || !born_here(p, out, pl->position)) continue;
     for (int i = 0; i < k->tensors.len; i++) {
       const int in = k->tensors.at[i].tensor;
       const int from = p->tensors.at[out].buffer, to = p->tensors.at[in].buffer;
-      if (i == o || from == to || p->buffers.at[from].bytes < SMALL || !dies_here(p, in, pl->position)) continue;
+      if (i == o || from == to || p->tensors.at[in].is_part || p->buffers.at[from].bytes < SMALL || !dies_here(p, in, pl->position)) continue;
       if (p->buffers.at[from].bytes != p->buffers.at[to].bytes || p->buffers.at[to].first == pl->position) continue;
       if (!inplace_in_kernel(p, k, in, out)) continue;
       take_place(p, in, out);

@@ -151,12 +151,52 @@ static int find_equal(Simplifier *s, int op_id) {
 
 // ---- views -------------------------------------------------------------------------------------------------------
 
-// A view of a view is a view of what is below; a view that changes nothing is what it views.
+// The operator that makes the tensor, if it only copies: permutes, slices, repeats.
+static const Op *copying(const Graph *graph, int tensor) {
+  const int producer = graph_tensor(graph, tensor)->producer;
+  if (producer < 0) return NULL;
+  const Op *op = &graph->ops.at[producer];
+  const bool copies = op->kind == OP_COMPUTE && op->reduce == REDUCE_NONE && op->body->kind == EXPR_ACCESS;
+  return copies && op->body->type == graph_tensor(graph, tensor)->type ? op : NULL;
+}
+
+static bool copies_as_it_is(const Graph *graph, const Op *op) {
+  if (op->body->access.rank != op->n_out) return false;
+  for (int i = 0; i < op->n_out; i++)
+    if (access_full_dim(graph, op, op->body, i) != i) return false;
+  return true;
+}
+
+// A view of a copy that differs from it in dimensions of extent 1 only is that copy itself; others read through it.
+static bool view_copies(Simplifier *s, Op *op) {
+  Graph *graph = s->graph;
+  const Op *copy = copying(graph, op->in);
+  const Tensor *in = graph_tensor(graph, op->in), *out = graph_tensor(graph, op->out);
+  if (copy == NULL || copies_as_it_is(graph, copy)) return false;
+  Index by[IR_MAX_DIMS];
+  int o = 0;
+  for (int i = 0; i < in->rank; i++) {
+    by[i] = index_const(0);
+    if (in->extent[i] == 1) continue;
+    while (o < out->rank && out->extent[o] == 1) o++;
+    if (o == out->rank || out->extent[o] != in->extent[i]) return false;
+    by[i] = index_dim(o++);
+  }
+  op->kind = OP_COMPUTE;
+  op->reduce = REDUCE_NONE;
+  op->body = expr_substitute(graph->arena, copy->body, by, in->rank);
+  dims_of_tensor(out, op->dims);
+  op->n_dims = op->n_out = out->rank;
+  return true;
+}
+
+// A view of a view or a copy is a view of what is below; a view that changes nothing is what it views.
 static void simplify_view(Simplifier *s, Op *op) {
   Graph *graph = s->graph;
-  op->in = s->alias[op->in];
   const int producer = graph_tensor(graph, op->in)->producer;
   if (producer >= 0 && graph->ops.at[producer].kind == OP_VIEW) op->in = graph->ops.at[producer].in;
+  const Op *copy = copying(graph, op->in);
+  if (copy != NULL && copies_as_it_is(graph, copy)) op->in = copy->body->access.tensor;
   const Tensor *in = graph_tensor(graph, op->in), *out = graph_tensor(graph, op->out);
   if (s->pinned[op->out] || in->rank != out->rank) return;
   if (memcmp(in->extent, out->extent, sizeof *in->extent * (size_t)in->rank) == 0) s->alias[op->out] = op->in;
@@ -166,7 +206,8 @@ static int aliased(void *ctx, const OpaqueArg *arg) { return ((Simplifier *)ctx)
 
 static void rewrite_op(Simplifier *s, int op_id) {
   Op *op = &s->graph->ops.at[op_id];
-  if (op->kind == OP_VIEW) {
+  if (op->kind == OP_VIEW) op->in = s->alias[op->in];
+  if (op->kind == OP_VIEW && !view_copies(s, op)) {
     simplify_view(s, op);
   } else if (op->kind == OP_OPAQUE) {
     op->opaque = opaque_map_operands(s->graph->arena, op->opaque, aliased, s);
