@@ -35,6 +35,46 @@ bool contraction_match(const Graph *graph, const Op *op, Contraction *c) {
   return true;
 }
 
+typedef struct Terms {
+  Arena *arena;
+  VEC(const Expr *) list;
+} Terms;
+
+static void collect_terms(Terms *terms, const Expr *e) {
+  if (e->kind == EXPR_CALL && e->call.fn == FN_add) {
+    collect_terms(terms, e->call.arg[0]);
+    collect_terms(terms, e->call.arg[1]);
+  } else vec_push(terms->arena, &terms->list, e);
+}
+
+int products_match(const Graph *graph, const Op *op, Arena *arena, const Expr *const **bodies) {
+  Terms terms = {.arena = arena};
+  if (op->kind != OP_COMPUTE || op->reduce != REDUCE_SUM) return 0;
+  collect_terms(&terms, op->body);
+  for (int i = 0; i < terms.list.len; i++) {
+    Op term = *op;
+    Contraction c;
+    term.body = terms.list.at[i];
+    if (!contraction_match(graph, &term, &c)) return 0;
+  }
+  *bodies = terms.list.at;
+  return terms.list.len;
+}
+
+bool products_are_for_library(const Graph *graph, const Op *op) {
+  if (op->kind != OP_COMPUTE || op->reduce != REDUCE_SUM) return false;
+  const Expr *const *terms;
+  const int n = products_match(graph, op, graph->arena, &terms);
+  for (int i = 0; i < n; i++) {
+    Op term = *op;
+    Contraction c;
+    term.body = terms[i];
+    contraction_match(graph, &term, &c);
+    if (!contraction_is_large(&term, &c) || !access_is_plain(graph, &term, c.a) || !access_is_plain(graph, &term, c.b)) return false;
+  }
+  return n > 0;
+}
+
 bool access_is_plain(const Graph *graph, const Op *op, const Expr *access) {
   bool taken[IR_MAX_DIMS] = {false};
   for (int i = 0; i < access->access.rank; i++) {

@@ -32,11 +32,6 @@ static void collect_facts(Fuser *f) {
   const Graph *graph = f->graph;
   Grouping *g = f->g;
   for (int i = 0; i < graph->ops.len; i++) op_visit_reads(&graph->ops.at[i], count_reader, g);
-  for (int i = 0; i < graph->stores.len; i++) g->leaves[graph->stores.at[i].value] = true;
-  for (int i = 0; i < graph->losses.len; i++) g->leaves[graph->losses.at[i].tensor] = true;
-  for (int i = 0; i < graph->metrics.len; i++) g->leaves[graph->metrics.at[i].tensor] = true;
-  if (graph->sampled >= 0) g->leaves[graph->sampled] = true;
-  if (graph->gradient_norm >= 0) g->leaves[graph->gradient_norm] = true;
   for (int t = 0; t < graph->tensors.len; t++) {
     const Role role = graph_tensor(graph, t)->role;
     g->leaves[t] |= role == ROLE_PARAM || role == ROLE_STATE;
@@ -402,18 +397,16 @@ static void find_companions(const Fuser *f, int *companion) {
   }
 }
 
-static void place(Fuser *f, int op_id, const int *companion, const bool *pieces) {
+static void place(Fuser *f, int op_id, const int *companion, const Fate *fate) {
   const Op *op = &f->graph->ops.at[op_id];
-  Contraction c;
-  if (pieces[op_id]) {
+  if (fate->is_pieces || fate->is_sum) {
     const InputGroups in = input_groups(f, op);
-    add_to_group(f, op_id, new_group(f, GROUP_PIECES, op), &in);
+    add_to_group(f, op_id, new_group(f, fate->is_sum ? GROUP_VIEW : GROUP_PIECES, op), &in);
   } else if (op->kind != OP_COMPUTE) {
     const InputGroups in = input_groups(f, op);
     const GroupKind kind = op->kind == OP_VIEW ? GROUP_VIEW : op->kind == OP_OPAQUE ? GROUP_OPAQUE : GROUP_RESHARD;
     add_to_group(f, op_id, new_group(f, kind, op), &in);
-  } else if (contraction_match(f->graph, op, &c) && contraction_is_large(op, &c) &&
-             access_is_plain(f->graph, op, c.a) && access_is_plain(f->graph, op, c.b)) {
+  } else if (products_are_for_library(f->graph, op)) {
     int group = -1;
     for (int i = 0; i < f->graph->ops.len && group < 0; i++) // a packing before it opened the group
       if (companion[i] == op_id && i < op_id) group = f->g->group_of[i];
@@ -421,6 +414,7 @@ static void place(Fuser *f, int op_id, const int *companion, const bool *pieces)
     const InputGroups in = input_groups(f, op);
     add_to_group(f, op_id, group, &in);
     f->g->groups.at[group].contraction = op_id;
+    if (fate->adds_to > 0) vec_push(f->arena, &f->g->groups.at[group].deps, f->g->group_of[fate->adds_to - 1]);
   } else if (companion[op_id] >= 0) {
     int group = -1;
     if (companion[op_id] < op_id) group = f->g->group_of[companion[op_id]]; // a folding
@@ -453,21 +447,21 @@ static void order_groups(Fuser *f) {
   for (int i = 0; i < f->graph->ops.len; i++) visit_group(f, f->g->group_of[i], &n);
 }
 
-Grouping *fuse_graph(Arena *arena, const Graph *graph, const bool *pieces) {
+Grouping *fuse_graph(Arena *arena, const Graph *graph, const Fate *fate) {
   Grouping *g = NEW(arena, Grouping);
   Fuser f = {.arena = arena, .graph = graph, .g = g};
   g->graph = graph;
   g->group_of = NEW_ARRAY(arena, int, graph->ops.len);
   g->class_of = arena_alloc(arena, sizeof *g->class_of * (size_t)graph->ops.len);
   g->readers = NEW_ARRAY(arena, int, graph->tensors.len);
-  g->leaves = NEW_ARRAY(arena, bool, graph->tensors.len);
+  g->leaves = graph_leaves(graph, arena);
   f.mark = NEW_ARRAY(arena, int, graph->ops.len);
   f.reader_groups = arena_alloc(arena, sizeof *f.reader_groups * (size_t)graph->tensors.len);
   int *companion = NEW_ARRAY(arena, int, graph->ops.len);
   for (int i = 0; i < graph->ops.len; i++) companion[i] = -1;
   collect_facts(&f);
   find_companions(&f, companion);
-  for (int i = 0; i < graph->ops.len; i++) place(&f, i, companion, pieces);
+  for (int i = 0; i < graph->ops.len; i++) place(&f, i, companion, &fate[i]);
   order_groups(&f);
   return g;
 }

@@ -2,7 +2,7 @@
 #ifndef PARCC_PASSES_FUSE_H
 #define PARCC_PASSES_FUSE_H
 
-#include "../ir/graph.h"
+#include "lowering.h"
 
 typedef enum GroupKind {
   GROUP_KERNEL,  // operators fused into one generated kernel
@@ -46,7 +46,7 @@ typedef struct Grouping {
   int *order;               // groups in an order in which each comes after what it reads
 } Grouping;
 
-// pieces: by operator, whether it is a group GROUP_PIECES.
-Grouping *fuse_graph(Arena *arena, const Graph *graph, const bool *pieces);
+// fate: by operator.
+Grouping *fuse_graph(Arena *arena, const Graph *graph, const Fate *fate);
 
 #endif

@@ -149,11 +149,10 @@ static bool fits_library(const Program *p, const Gemm *g) {
   return true;
 }
 
-bool gemm_of_op(Lowering *l, const Grouping *g, int op_id, int loop_dim, GemmPlan *plan) {
-  const Op *op = &g->graph->ops.at[op_id];
+bool gemm_of_op(Lowering *l, const Op *op, int loop_dim, GemmPlan *plan) {
   Roles roles, *r = &roles;
   *plan = (GemmPlan){.loop_extent = extent_fixed(1)};
-  if (!collapse_contraction(l, g->graph, op, &loop_dim, r) || has_empty_dim(l->program, &r->kernel)) return false;
+  if (!collapse_contraction(l, l->graph, op, &loop_dim, r) || has_empty_dim(l->program, &r->kernel)) return false;
   // n runs along memory in the result.
   int last = r->c.tensor->rank - 1;
   while (last > 0 && r->c.tensor->global[last] == 1) last--;
@@ -171,7 +170,7 @@ bool gemm_of_op(Lowering *l, const Grouping *g, int op_id, int loop_dim, GemmPla
   Gemm *gemm = &plan->gemm;
   *gemm = (Gemm){.a = l->tensor_of[r->a.tensor->tensor], .b = l->tensor_of[r->b.tensor->tensor],
                  .c = l->tensor_of[op->out], .alpha = r->alpha, .m = dim_extent(r, m), .n = dim_extent(r, n),
-                 .k = dim_extent(r, k), .batch = extent_fixed(1), .text = gemm_text(l, g->graph, op)};
+                 .k = dim_extent(r, k), .batch = extent_fixed(1), .text = gemm_text(l, l->graph, op)};
   if (!matrix_of(r, &r->a, m, k, &gemm->a_transposed, &gemm->lda)) return false;
   if (!matrix_of(r, &r->b, k, n, &gemm->b_transposed, &gemm->ldb)) return false;
   gemm->ldc = m < 0 ? gemm->n : stride_of(&r->c, m);

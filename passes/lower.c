@@ -15,6 +15,7 @@
 #include "parts.h"
 #include "passes.h"
 #include "rewrite.h"
+#include "sums.h"
 
 // ---- blocks and extents ------------------------------------------------------------------------------------------
 
@@ -205,32 +206,6 @@ static void use_slices(Lowering *l, const Group *group) {
   }
 }
 
-static void lower_separately(Lowering *l, const Grouping *g, const Group *group, const GemmPlan *plan) {
-  for (int i = 0; i < group->ops.len; i++) {
-    const int id = group->ops.at[i];
-    const Op *op = &l->graph->ops.at[id];
-    if (id != group->contraction || plan == NULL) {
-      append(l, group, kernel_step(l, op, kernel_of_op(l, g, id, false)));
-      continue;
-    }
-    Step *gemm = new_step(l, STEP_GEMM, op);
-    gemm->gemm = plan->gemm;
-    if (plan->loop_reduces) {
-      Step *zero = new_step(l, STEP_ZERO, op);
-      zero->zero = plan->gemm.c;
-      append(l, group, zero);
-    }
-    if (plan->looped) {
-      Step *loop = new_step(l, STEP_LOOP, op);
-      loop->loop.var = "i";
-      loop->loop.extent = plan->loop_extent;
-      vec_push(l->arena, &loop->loop.body, gemm);
-      gemm = loop;
-    }
-    append(l, group, gemm);
-  }
-}
-
 static void lower_looped(Lowering *l, const Grouping *g, const Group *group, GemmPlan *plan) {
   use_slices(l, group);
   const Op *product = &l->graph->ops.at[group->contraction];
@@ -265,10 +240,44 @@ static void lower_looped(Lowering *l, const Grouping *g, const Group *group, Gem
   append(l, group, loop);
 }
 
+// The products of a sum, one after the other; false: the library cannot do one of them.
+static bool lower_products(Lowering *l, const Group *group) {
+  const Op *op = &l->graph->ops.at[group->contraction];
+  GemmPlan *plans;
+  const int n = sums_plan(l, group->contraction, &plans);
+  for (int i = 0; i < n; i++) {
+    Step *gemm = new_step(l, STEP_GEMM, op);
+    gemm->gemm = plans[i].gemm;
+    if (plans[i].loop_reduces && !plans[i].adds) {
+      Step *zero = new_step(l, STEP_ZERO, op);
+      zero->zero = plans[i].gemm.c;
+      append(l, group, zero);
+    }
+    gemm->gemm.accumulate |= plans[i].adds;
+    if (plans[i].looped) {
+      Step *loop = new_step(l, STEP_LOOP, op);
+      loop->loop.var = "i";
+      loop->loop.extent = plans[i].loop_extent;
+      vec_push(l->arena, &loop->loop.body, gemm);
+      gemm = loop;
+    }
+    append(l, group, gemm);
+  }
+  return n > 0;
+}
+
+static void lower_separately(Lowering *l, const Grouping *g, const Group *group) {
+  for (int i = 0; i < group->ops.len; i++) {
+    const int id = group->ops.at[i];
+    if (id == group->contraction && lower_products(l, group)) continue;
+    append(l, group, kernel_step(l, &l->graph->ops.at[id], kernel_of_op(l, g, id, false)));
+  }
+}
+
 static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
   GemmPlan plan;
   const int dim = group->looped ? slice_dim(l, group) : -1;
-  if (dim >= 0 && gemm_of_op(l, g, group->contraction, dim, &plan)) {
+  if (dim >= 0 && gemm_of_op(l, &l->graph->ops.at[group->contraction], dim, &plan)) {
     plan.whole_of = NEW_ARRAY(l->arena, int, group->ops.len);
     for (int i = 0; i < group->ops.len; i++) {
       const int id = group->ops.at[i];
@@ -278,10 +287,8 @@ static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
                                                    : l->tensor_of[op->body->access.tensor];
     }
     lower_looped(l, g, group, &plan);
-  } else if (gemm_of_op(l, g, group->contraction, -1, &plan)) {
-    lower_separately(l, g, group, &plan);
   } else {
-    lower_separately(l, g, group, NULL);
+    lower_separately(l, g, group);
   }
 }
 
@@ -325,7 +332,10 @@ static void append_copy(void *ctx, int dst, int src) {
 static void lower_graph(Lowering *l, const Graph *graph) {
   l->graph = graph;
   enter_tensors(l);
-  const Grouping *g = fuse_graph(l->arena, graph, parts_place(l));
+  l->fate = NEW_ARRAY(l->arena, Fate, graph->ops.len);
+  sums_find(l);
+  parts_place(l);
+  const Grouping *g = fuse_graph(l->arena, graph, l->fate);
   for (int i = 0; i < g->groups.len; i++) {
     const Group *group = &g->groups.at[g->order[i]];
     switch (group->kind) {

@@ -4,11 +4,19 @@
 
 #include "../ir/program.h"
 
+// How an operator of the graph at hand is made, where it is not made by itself. Operators are counted from 1 here; 0: none.
+typedef struct Fate {
+  bool is_pieces;   // it puts tensors behind each other: they are made in place, or copied
+  bool is_sum;      // of a product and a value in whose place it is: the product is added there
+  int adds_to;      // a product: the operator that makes what it is added to
+} Fate;
+
 typedef struct Lowering {
   Arena *arena;
   Program *program;
   const Graph *graph; // at hand
   int *tensor_of;     // graph tensor -> program tensor
+  Fate *fate;         // by operator
   Names c_names;      // of emitted tensors, to keep them unique
   Names functions;    // of the user's: blocks are called otherwise
   Names stored_names; // parameters and states: name -> program tensor

@@ -55,10 +55,8 @@ static void note_foreign(void *ctx, int tensor) { ((bool *)ctx)[tensor] = true; 
 
 static void collect_facts(Placer *p) {
   const Graph *graph = p->l->graph;
-  for (int i = 0; i < graph->stores.len; i++) p->leaf[graph->stores.at[i].value] = true;
-  for (int i = 0; i < graph->losses.len; i++) p->leaf[graph->losses.at[i].tensor] = true;
-  for (int i = 0; i < graph->metrics.len; i++) p->leaf[graph->metrics.at[i].tensor] = true;
-  if (graph->gradient_norm >= 0) p->leaf[graph->gradient_norm] = true;
+  p->leaf = graph_leaves(graph, p->l->arena);
+  p->foreign = NEW_ARRAY(p->l->arena, bool, graph->tensors.len);
   for (int i = graph->ops.len - 1; i >= 0; i--) { // what holds of a view holds of what it views
     const Op *op = &graph->ops.at[i];
     if (op->kind == OP_VIEW) {
@@ -100,23 +98,7 @@ static Extent start_of(Lowering *l, const Op *op, const Piece *piece) {
   return start;
 }
 
-// Everything that lies in the tensor's memory lies in the whole's from now on.
-static void put_into(Lowering *l, int tensor, int whole, Extent start) {
-  Program *p = l->program;
-  const int old = p->tensors.at[tensor].buffer;
-  for (int t = 0; t < p->tensors.len; t++) {
-    ProgTensor *part = &p->tensors.at[t];
-    if (part->buffer != old) continue;
-    part->start = part->is_part ? part->start : extent_fixed(0);
-    part->is_part = extent_add(part->start, start, &part->start);
-    part->whole = whole;
-    part->buffer = p->tensors.at[whole].buffer;
-    part->bytes = p->tensors.at[whole].bytes;
-  }
-  p->buffers.at[old].bytes = 0;
-}
-
-// All that lies in it already begins a number of the same blocks behind its first element.
+// All that lies in a tensor already begins a number of the same blocks behind its first element.
 static bool can_shift(const Program *p, int tensor, Extent start) {
   Extent sum;
   for (int t = 0; t < p->tensors.len; t++)
@@ -126,36 +108,51 @@ static bool can_shift(const Program *p, int tensor, Extent start) {
   return true;
 }
 
-static bool can_be_put(const Placer *p, const Op *op, const Piece *piece) {
+bool parts_put(Lowering *l, int tensor, int whole, Extent start) {
+  Program *p = l->program;
+  const int old = p->tensors.at[tensor].buffer;
+  const ProgTensor *around = &p->tensors.at[whole];
+  if (around->is_part && !extent_add(around->start, start, &start)) return false;
+  if (p->tensors.at[tensor].is_part || around->buffer == old || !can_shift(p, tensor, start)) return false;
+  if (around->is_part) whole = around->whole;
+  for (int t = 0; t < p->tensors.len; t++) {
+    ProgTensor *part = &p->tensors.at[t];
+    if (part->buffer != old) continue;
+    if (!part->is_part) part->start = extent_fixed(0);
+    extent_add(part->start, start, &part->start);
+    part->is_part = true;
+    part->whole = whole;
+    part->buffer = p->tensors.at[whole].buffer;
+    part->bytes = p->tensors.at[whole].bytes;
+  }
+  p->buffers.at[old].bytes = 0;
+  return true;
+}
+
+static bool can_be_put(const Placer *p, const Piece *piece) {
   const Graph *graph = p->l->graph;
   const int tensor = viewed(graph, piece->tensor);
   const Tensor *t = graph_tensor(graph, tensor);
   if (t->role != ROLE_VALUE || t->producer < 0 || p->leaf[tensor] || p->foreign[tensor] || t->type != TYPE_REAL)
     return false;
-  const ProgTensor *made = &p->l->program->tensors.at[p->l->tensor_of[tensor]];
-  return !made->is_part && made->buffer != p->l->program->tensors.at[p->l->tensor_of[op->out]].buffer &&
-         can_shift(p->l->program, p->l->tensor_of[tensor], start_of(p->l, op, piece));
+  return true;
 }
 
-bool *parts_place(Lowering *l) {
+void parts_place(Lowering *l) {
   const Graph *graph = l->graph;
-  Placer placer = {.l = l,
-                   .leaf = NEW_ARRAY(l->arena, bool, graph->tensors.len),
-                   .foreign = NEW_ARRAY(l->arena, bool, graph->tensors.len)};
-  bool *placed = NEW_ARRAY(l->arena, bool, graph->ops.len);
+  Placer placer = {.l = l};
   collect_facts(&placer);
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     Pieces pieces;
     if (!pieces_match(graph, op, l->arena, &pieces)) continue;
-    placed[i] = graph_tensor(graph, op->out)->role == ROLE_VALUE && !placer.leaf[op->out];
-    for (int k = 0; k < pieces.len; k++) placed[i] = placed[i] && lies_alike(l, op, pieces.at[k].tensor);
-    for (int k = 0; placed[i] && k < pieces.len; k++)
-      if (can_be_put(&placer, op, &pieces.at[k]))
-        put_into(l, l->tensor_of[viewed(graph, pieces.at[k].tensor)], l->tensor_of[op->out],
-                 start_of(l, op, &pieces.at[k]));
+    bool *is_pieces = &l->fate[i].is_pieces;
+    *is_pieces = graph_tensor(graph, op->out)->role == ROLE_VALUE && !placer.leaf[op->out] && !l->fate[i].is_sum;
+    for (int k = 0; k < pieces.len; k++) *is_pieces = *is_pieces && lies_alike(l, op, pieces.at[k].tensor);
+    for (int k = 0; *is_pieces && k < pieces.len; k++)
+      if (can_be_put(&placer, &pieces.at[k]))
+        parts_put(l, l->tensor_of[viewed(graph, pieces.at[k].tensor)], l->tensor_of[op->out], start_of(l, op, &pieces.at[k]));
   }
-  return placed;
 }
 
 int lowering_part(Lowering *l, int whole, Extent start) {

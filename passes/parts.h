@@ -14,9 +14,11 @@ typedef VEC(Piece) Pieces;
 // The operands in the order of their places.
 bool pieces_match(const Graph *graph, const Op *op, Arena *arena, Pieces *pieces);
 
-// By operator of the graph at hand: it puts pieces behind each other, and every piece that can be made in place is a part of
-// the whole from now on. Requires: program tensors for all tensors of the graph.
-bool *parts_place(Lowering *lowering);
+// Notes in lowering->fate which operators of the graph at hand put pieces behind each other; every piece that can be made in
+// place is a part of the whole from now on. Requires: program tensors for all tensors of the graph.
+void parts_place(Lowering *lowering);
+// A program tensor, and all that lies in its memory, lies in another one from now on. False: it cannot.
+bool parts_put(Lowering *lowering, int tensor, int whole, Extent start);
 // The copies of the other pieces of such an operator, as pairs of program tensors.
 void parts_left(Lowering *lowering, const Op *op, void (*copy)(void *ctx, int dst, int src), void *ctx);
 

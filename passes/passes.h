@@ -11,6 +11,8 @@ void graph_add_total_loss(Graph *graph);
 // the evaluation graph, whose last batch may be smaller.
 void pass_simplify(Graph *graph, bool partial_batches);
 void pass_decompose(Graph *graph);
+// Sums of contractions over the same dimensions become one operator.
+void pass_merge_products(Graph *graph);
 // Gives every operator its sharding, inputs and stored tensors their layouts. Adds the batch to the mesh as its last axis.
 void pass_plan(Compilation *c);
 // Of a planned model: the first operator of the evaluation that needs all samples of a batch, "s (model.dnn:6)"; NULL: the

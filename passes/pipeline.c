@@ -20,6 +20,11 @@ static void decompose(Compilation *c) {
   pass_decompose(c->model->eval);
 }
 
+static void merge_products(Compilation *c) {
+  pass_merge_products(c->model->train);
+  pass_merge_products(c->model->eval);
+}
+
 static void plan(Compilation *c) {
   pass_plan(c);
   c->whole_batches = plan_whole_batches(c->model, &c->mesh);
@@ -35,6 +40,7 @@ const Pass pipeline[] = {
     {"autodiff", "gradients as index expressions", autodiff},
     {"simplify", "constants, common subexpressions, dead code", simplify},
     {"decompose", "windows into packings and plain contractions", decompose},
+    {"merge-products", "sums of contractions as one operator", merge_products},
     {"plan", "a sharding for every operator", plan},
     {"apply-plan", "changes of layout as operators", apply_plan},
     {"lower", "kernels, matrix products and collectives of one rank", pass_lower},

@@ -134,3 +134,13 @@ Index op_reduced_position(const Op *op) {
   }
   return position;
 }
+
+bool *graph_leaves(const Graph *graph, Arena *arena) {
+  bool *leaf = NEW_ARRAY(arena, bool, graph->tensors.len);
+  for (int i = 0; i < graph->stores.len; i++) leaf[graph->stores.at[i].value] = true;
+  for (int i = 0; i < graph->losses.len; i++) leaf[graph->losses.at[i].tensor] = true;
+  for (int i = 0; i < graph->metrics.len; i++) leaf[graph->metrics.at[i].tensor] = true;
+  if (graph->sampled >= 0) leaf[graph->sampled] = true;
+  if (graph->gradient_norm >= 0) leaf[graph->gradient_norm] = true;
+  return leaf;
+}
