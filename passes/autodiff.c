@@ -437,6 +437,16 @@ static const Expr *other_factors(Derivation *d, const Op *op) {
   return access_plain(graph, tensor, 0);
 }
 
+// A contribution as a term of the sum: what is one tensor at some places and 0 elsewhere needs no tensor of its own.
+static const Expr *term(const Graph *graph, int tensor) {
+  const int producer = graph_tensor(graph, tensor)->producer;
+  const Op *op = producer >= 0 ? &graph->ops.at[producer] : NULL;
+  if (op != NULL && op->kind == OP_COMPUTE && op->reduce == REDUCE_NONE && op->body->kind == EXPR_CALL &&
+      op->body->call.fn == FN_select && op->body->call.arg[1]->kind == EXPR_ACCESS && expr_is_const(op->body->call.arg[2], 0))
+    return op->body;
+  return access_plain(graph, tensor, 0);
+}
+
 // All contributions to the adjoint of a tensor, summed into one tensor. -1: none.
 static int sum_adjoint(Autodiff *ad, int tensor, const Op *near) {
   Graph *graph = ad->graph;
@@ -446,9 +456,9 @@ static int sum_adjoint(Autodiff *ad, int tensor, const Op *near) {
   Op sum = backward_op(near);
   dims_of_tensor(graph_tensor(graph, tensor), sum.dims);
   sum.n_dims = sum.n_out = graph_tensor(graph, tensor)->rank;
-  sum.body = access_plain(graph, list->at[0], 0);
+  sum.body = term(graph, list->at[0]);
   for (int i = 1; i < list->len; i++)
-    sum.body = expr_call(graph->arena, FN_add, sum.body, access_plain(graph, list->at[i], 0), NULL);
+    sum.body = expr_call(graph->arena, FN_add, sum.body, term(graph, list->at[i]), NULL);
   return graph_add_compute(graph, sum, grad_name(graph, tensor));
 }
 

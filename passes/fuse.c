@@ -14,6 +14,7 @@
 enum { MAX_FUSED = 40 };             // operators in one kernel
 enum { MAX_TENSORS = 24 };           // tensors of one kernel: its arguments are to be read
 enum { MANY_READS = 8 };             // of one operator
+enum { SHORT = 8 };                  // inner elements of a row that are written one after the other
 enum { MAX_SERIAL_ELEMENTS = 1 << 16 }; // elements that a kernel without rows may run over
 
 typedef struct Fuser {
@@ -89,7 +90,7 @@ typedef struct Join {
   const Group *group;
   const Op *op;
   int class[IR_MAX_DIMS]; // of the operator's dimensions; -1: new
-  bool conflict;
+  bool reads_made; // something made in the group
   uint32_t broken; // rows along which the operator reads something made in the group, but not row by row
 } Join;
 
@@ -153,6 +154,31 @@ static double elements_of(const Op *op) {
   return n;
 }
 
+static void note_made(void *ctx, const Expr *e) {
+  Join *j = ctx;
+  const GroupTensor *known = e->kind == EXPR_ACCESS ? find_tensor(j->group, e->access.tensor) : NULL;
+  j->reads_made |= known != NULL && known->made;
+}
+
+// Elements of a row, over all dimensions inside of it.
+static double row_elements(const Group *group, const Join *j, uint32_t rows) {
+  double n = 1;
+  for (int c = 0; c < group->n_classes; c++)
+    if (!(rows >> c & 1)) n *= (double)group->class_dim[c].extent;
+  for (int d = 0; d < j->op->n_dims; d++)
+    if (j->class[d] < 0) n *= (double)j->op->dims[d].extent;
+  return n;
+}
+
+// The operator spreads values of the group over a few elements more, and neighbours in memory stay neighbours among the rows:
+// the gradient of four gates from that of each.
+static bool spreads_shortly(const Group *group, const Join *j, uint32_t rows) {
+  const Op *op = j->op;
+  const int last = op->n_out > 0 ? j->class[op->n_out - 1] : -1;
+  if (!j->reads_made || rows != group->rows || last < 0 || !(rows >> last & 1)) return false;
+  return row_elements(group, j, rows) <= SHORT;
+}
+
 // Would the group, run along `rows`, still be a good kernel with this operator in it?
 static bool profitable(const Fuser *f, const Group *group, const Join *j, uint32_t rows) {
   bool inner = false, all_maps = j->op->reduce == REDUCE_NONE;
@@ -167,7 +193,7 @@ static bool profitable(const Fuser *f, const Group *group, const Join *j, uint32
       inner |= op->dims[d].extent > 1 && !(rows >> f->g->class_of[group->ops.at[i]][d] & 1);
   }
   if (!inner) return true; // the same elements, one by one
-  if (all_maps) return false; // maps over different spaces gain nothing
+  if (all_maps) return spreads_shortly(group, j, rows); // else maps over different spaces gain nothing
   if (rows == 0) return largest <= MAX_SERIAL_ELEMENTS;
   double row_count = 1;
   for (int c = 0; c < group->n_classes; c++)
@@ -242,6 +268,7 @@ static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
   }
   if (group->n_classes + n_new > IR_MAX_DIMS) return false;
   expr_visit(op->body, check_access, &j);
+  expr_visit(op->body, note_made, &j);
   const uint32_t rows = group->rows & out_rows & ~j.broken;
   if (group->ops.len > 0) {
     if (op->reduce != REDUCE_NONE && (has_new_outputs(&j) || rows != out_rows)) return false;

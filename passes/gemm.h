@@ -11,6 +11,7 @@ typedef struct GemmPlan {
   Extent loop_extent;
   bool loop_reduces;  // the loop sums: clear the result first
   bool adds;          // to what is there
+  int joined;         // products that it is one of
   int *whole_of;      // by operator of a looped group: the program tensor that its slices stand for
 } GemmPlan;
 

@@ -205,6 +205,7 @@ static bool join(const Program *p, GemmPlan *x, const GemmPlan *y) {
     x->gemm.b = y->gemm.b;
   }
   x->gemm.k = k;
+  x->joined++;
   return true;
 }
 
@@ -220,8 +221,13 @@ int sums_plan(Lowering *l, int op_id, GemmPlan **plans) {
     term.body = terms[i];
     if (!gemm_of_op(l, &term, -1, &plan)) return 0;
     if (n_plans > 0 && join(l->program, &(*plans)[n_plans - 1], &plan)) continue;
+    plan.joined = 1;
     plan.adds = n_plans > 0 || l->fate[op_id].adds_to > 0;
     (*plans)[n_plans++] = plan;
+  }
+  for (int i = 0; i < n_plans; i++) {
+    Gemm *gemm = &(*plans)[i].gemm;
+    if ((*plans)[i].joined > 1) gemm->text = arena_printf(l->arena, "%s ...: %d products in one", gemm->text, (*plans)[i].joined);
   }
   return n_plans;
 }

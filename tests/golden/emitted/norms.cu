@@ -118,10 +118,8 @@ static struct {
   double *dense1_y_2_grad; // dense1.y.2.grad [n.len, 12]
   double *batchnorm1_mean_grad; // batchnorm1.mean.grad [12]
   double *batchnorm1_scale_grad; // batchnorm1.scale.grad [12]
-  double *batchnorm1_square_grad; // batchnorm1.square.grad [12]
   double *dense1_y_2_grad_2; // dense1.y.2.grad.2 [n.len, 12]
   double *batchnorm1_mean_grad_3; // batchnorm1.mean.grad.3 [12]
-  double *batchnorm1_mean_sum_grad; // batchnorm1.mean.sum.grad [12]
   double *dense1_y_2_grad_4; // dense1.y.2.grad.4 [n.len, 12]
   double *batchnorm1_mean_sum_whole; // batchnorm1.mean.sum.whole [12]
   double *batchnorm1_square_whole; // batchnorm1.square.whole [12]
@@ -211,23 +209,27 @@ __global__ void k_batchnorm(double *__restrict__ mean, double *__restrict__ next
   }
 }
 
-// batchnorm1: batchnorm (norms.dnn:5)
-__global__ void k_batchnorm2(double *__restrict__ var, double *__restrict__ next, double *__restrict__ scale, const double *__restrict__ whole, const double *__restrict__ gamma_, long count) {
-  FLAT(i, count) {
-    const double var_ = whole[i] / 5.0;
-    const double next_ = (0.9 * next[i]) + (0.1 * (whole[i] / 4.0));
-    const double scale_ = gamma_[i] / sqrt((var_ + 1e-05));
-    var[i] = var_;
-    next[i] = next_;
-    scale[i] = scale_;
-  }
-}
-
 // batchnorm1: batchnorm_relu (norms.dnn:5)
-__global__ void k_batchnorm_relu(double *__restrict__ relu, const double *__restrict__ y2, const double *__restrict__ mean, const double *__restrict__ scale, const double *__restrict__ beta, long N, long C) {
-  GRID(n, N) BLOCK(c, C) {
-    const double y_ = ((y2[n * C + c] - mean[c]) * scale[c]) + beta[c];
-    relu[n * C + c] = parcc_max(y_, 0.0);
+__global__ void k_batchnorm_relu(double *__restrict__ var, double *__restrict__ next, double *__restrict__ scale, double *__restrict__ relu, const double *__restrict__ whole, const double *__restrict__ gamma_, const double *__restrict__ y2, const double *__restrict__ mean, const double *__restrict__ beta, long C, long N) {
+  GRID_LANES(c0, lanes, C) {
+    double var_[LANES];
+    double next_[LANES];
+    double scale_[LANES];
+    LANE(l, lanes) {
+      const long c = c0 + l;
+      var_[l] = whole[c] / 5.0;
+      next_[l] = (0.9 * next[c]) + (0.1 * (whole[c] / 4.0));
+      scale_[l] = gamma_[c] / sqrt((var_[l] + 1e-05));
+      var[c] = var_[l];
+      next[c] = next_[l];
+      scale[c] = scale_[l];
+    }
+    for (long n = 0; n < N; n++)
+      LANE(l, lanes) {
+        const long c = c0 + l;
+        const double y_ = ((y2[n * C + c] - mean[c]) * scale_[l]) + beta[c];
+        relu[n * C + c] = parcc_max(y_, 0.0);
+      }
   }
 }
 
@@ -433,57 +435,56 @@ __global__ void k_relu_batchnorm_grad(double *__restrict__ grad3, double *__rest
 }
 
 // batchnorm1: batchnorm_grad (norms.dnn:5)
-__global__ void k_batchnorm_grad(double *__restrict__ grad, double *__restrict__ grad3, const double *__restrict__ whole, const double *__restrict__ var, const double *__restrict__ scale, long count) {
-  FLAT(i, count) {
-    const double grad_ = whole[i] / sqrt((var[i] + 1e-05));
-    const double grad_2 = (0.5 * (-((whole[i] * scale[i]) / sqrt((var[i] + 1e-05))))) / sqrt((var[i] + 1e-05));
-    const double grad_3 = grad_2 / 5.0;
-    grad[i] = grad_;
-    grad3[i] = grad_3;
-  }
-}
-
-// batchnorm1: batchnorm_grad (norms.dnn:5)
-__global__ void k_batchnorm_grad2(double *__restrict__ grad, double *__restrict__ grad4, const double *__restrict__ grad2, const double *__restrict__ y, const double *__restrict__ mean, const double *__restrict__ grad5, long C, long N) {
+__global__ void k_batchnorm_grad(double *__restrict__ grad, double *__restrict__ grad4, double *__restrict__ grad6, const double *__restrict__ whole, const double *__restrict__ var, const double *__restrict__ scale, const double *__restrict__ y, const double *__restrict__ mean, const double *__restrict__ grad7, long C, long N) {
   GRID_LANES(c0, lanes, C) {
     double grad_[LANES];
-    LANE(l, lanes) grad_[l] = 0.0;
-    for (long n = 0; n < N; n++)
-      LANE(l, lanes) {
-        const long c = c0 + l;
-        const double grad_2 = (grad2[c] * (y[n * C + c] - mean[c])) + (grad2[c] * (y[n * C + c] - mean[c]));
-        grad_[l] += (-(grad2[c] * (y[n * C + c] - mean[c]))) - (grad2[c] * (y[n * C + c] - mean[c]));
-        grad[n * C + c] = grad_2;
-      }
+    double grad_2[LANES];
     double grad_3[LANES];
     LANE(l, lanes) {
       const long c = c0 + l;
-      grad_3[l] = grad5[c] + grad_[l];
-      grad4[c] = grad_3[l];
+      grad_[l] = whole[c] / sqrt((var[c] + 1e-05));
+      grad_2[l] = (0.5 * (-((whole[c] * scale[c]) / sqrt((var[c] + 1e-05))))) / sqrt((var[c] + 1e-05));
+      grad_3[l] = grad_2[l] / 5.0;
+      grad[c] = grad_[l];
+    }
+    double grad_4[LANES];
+    LANE(l, lanes) grad_4[l] = 0.0;
+    for (long n = 0; n < N; n++)
+      LANE(l, lanes) {
+        const long c = c0 + l;
+        const double grad_5 = (grad_3[l] * (y[n * C + c] - mean[c])) + (grad_3[l] * (y[n * C + c] - mean[c]));
+        grad_4[l] += (-(grad_3[l] * (y[n * C + c] - mean[c]))) - (grad_3[l] * (y[n * C + c] - mean[c]));
+        grad4[n * C + c] = grad_5;
+      }
+    double grad_6[LANES];
+    LANE(l, lanes) {
+      const long c = c0 + l;
+      grad_6[l] = grad7[c] + grad_4[l];
+      grad6[c] = grad_6[l];
     }
   }
 }
 
-// batchnorm1: batchnorm_grad (norms.dnn:5)
-__global__ void k_batchnorm_grad3(double *__restrict__ grad, const double *__restrict__ whole, long count) {
-  FLAT(i, count) grad[i] = whole[i] / 5.0;
-}
-
-// dense1: dense_grad (norms.dnn:5)
-__global__ void k_dense_grad(double *__restrict__ grad, double *__restrict__ grad5, const double *__restrict__ grad2, const double *__restrict__ grad3, const double *__restrict__ grad4, long CO, long N) {
+// batchnorm1: batchnorm_dense_grad (norms.dnn:5)
+__global__ void k_batchnorm_dense_grad(double *__restrict__ grad2, double *__restrict__ grad5, const double *__restrict__ whole, const double *__restrict__ grad3, const double *__restrict__ grad4, long CO, long N) {
   GRID_LANES(co0, lanes, CO) {
     double grad_[LANES];
-    LANE(l, lanes) grad_[l] = 0.0;
+    LANE(l, lanes) {
+      const long co = co0 + l;
+      grad_[l] = whole[co] / 5.0;
+    }
+    double grad_2[LANES];
+    LANE(l, lanes) grad_2[l] = 0.0;
     for (long n = 0; n < N; n++)
       LANE(l, lanes) {
         const long co = co0 + l;
-        const double grad_2 = (grad2[n * CO + co] + grad3[n * CO + co]) + grad4[co];
-        grad_[l] += grad_2;
-        grad[n * CO + co] = grad_2;
+        const double grad_3 = (grad3[n * CO + co] + grad4[n * CO + co]) + grad_[l];
+        grad_2[l] += grad_3;
+        grad2[n * CO + co] = grad_3;
       }
     LANE(l, lanes) {
       const long co = co0 + l;
-      grad5[co] = grad_[l];
+      grad5[co] = grad_2[l];
     }
   }
 }
@@ -549,7 +550,7 @@ __global__ void k_clip_adamw(double *__restrict__ m, double *__restrict__ v, dou
 }
 
 // batchnorm1: batchnorm (norms.dnn:5)
-__global__ void k_batchnorm3(double *__restrict__ scale, const double *__restrict__ gamma_, const double *__restrict__ running_var, long count) {
+__global__ void k_batchnorm2(double *__restrict__ scale, const double *__restrict__ gamma_, const double *__restrict__ running_var, long count) {
   FLAT(i, count) scale[i] = gamma_[i] / sqrt((running_var[i] + 1e-05));
 }
 
@@ -713,9 +714,8 @@ static void forward(void) {
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_square, t.batchnorm1_square, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("batchnorm1 batchnorm", "norms.dnn:5");
-  LAUNCH_FLAT(k_batchnorm2, 12, t.batchnorm1_var, t.batchnorm1_running_var_next, t.batchnorm1_scale, t.batchnorm1_square_whole, t.batchnorm1_gamma, 12);
+  LAUNCH_LANES(k_batchnorm_relu, 12, t.batchnorm1_var, t.batchnorm1_running_var_next, t.batchnorm1_scale, t.relu, t.batchnorm1_square_whole, t.batchnorm1_gamma, t.dense1_y_2, t.batchnorm1_mean, t.batchnorm1_beta, 12, n.len);
   LIFETIME_END({t.batchnorm1_square_whole, 96});
-  LAUNCH_MAP(k_batchnorm_relu, n.len, 12, t.relu, t.dense1_y_2, t.batchnorm1_mean, t.batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
 
   AT("dense2 dense", "norms.dnn:6");
   // dense2.y[n, co] = sum(ci) (relu[n, ci] * dense2.w[co, ci])
@@ -767,23 +767,19 @@ static void backward(void) {
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_scale_grad, t.batchnorm1_scale_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("batchnorm1 batchnorm", "norms.dnn:5");
-  LAUNCH_FLAT(k_batchnorm_grad, 12, t.batchnorm1_gamma_grad, t.batchnorm1_square_grad, t.batchnorm1_scale_grad_whole, t.batchnorm1_var, t.batchnorm1_scale, 12);
-  LIFETIME_END({t.batchnorm1_var, 96}, {t.batchnorm1_scale, 96}, {t.batchnorm1_scale_grad_whole, 96});
-  LAUNCH_LANES(k_batchnorm_grad2, 12, t.dense1_y_2_grad_2, t.batchnorm1_mean_grad_3, t.batchnorm1_square_grad, t.dense1_y_2, t.batchnorm1_mean, t.batchnorm1_mean_grad, 12, n.len);
-  LIFETIME_END({t.dense1_y_2, 192}, {t.batchnorm1_mean, 96}, {t.batchnorm1_mean_grad, 96},
-      {t.batchnorm1_square_grad, 96});
+  LAUNCH_LANES(k_batchnorm_grad, 12, t.batchnorm1_gamma_grad, t.dense1_y_2_grad_2, t.batchnorm1_mean_grad_3, t.batchnorm1_scale_grad_whole, t.batchnorm1_var, t.batchnorm1_scale, t.dense1_y_2, t.batchnorm1_mean, t.batchnorm1_mean_grad, 12, n.len);
+  LIFETIME_END({t.dense1_y_2, 192}, {t.batchnorm1_mean, 96}, {t.batchnorm1_var, 96}, {t.batchnorm1_scale, 96},
+      {t.batchnorm1_mean_grad, 96}, {t.batchnorm1_scale_grad_whole, 96});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.mean.grad.3: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad_3, t.batchnorm1_mean_grad_3, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT("batchnorm1 batchnorm", "norms.dnn:5");
-  LAUNCH_FLAT(k_batchnorm_grad3, 12, t.batchnorm1_mean_sum_grad, t.batchnorm1_mean_grad_3_whole, 12);
-  LIFETIME_END({t.batchnorm1_mean_grad_3_whole, 96});
+  LAUNCH_LANES(k_batchnorm_dense_grad, 12, t.dense1_y_2_grad_4, t.dense1_b_grad, t.batchnorm1_mean_grad_3_whole, t.dense1_y_2_grad, t.dense1_y_2_grad_2, 12, n.len);
+  LIFETIME_END({t.dense1_y_2_grad, 192}, {t.dense1_y_2_grad_2, 192}, {t.batchnorm1_mean_grad_3_whole, 96});
 
   AT("dense1 dense", "norms.dnn:5");
-  LAUNCH_LANES(k_dense_grad, 12, t.dense1_y_2_grad_4, t.dense1_b_grad, t.dense1_y_2_grad, t.dense1_y_2_grad_2, t.batchnorm1_mean_sum_grad, 12, n.len);
-  LIFETIME_END({t.dense1_y_2_grad, 192}, {t.dense1_y_2_grad_2, 192}, {t.batchnorm1_mean_sum_grad, 96});
   // dense1.w.grad[co, ci] = sum(n) (dense1.y.2.grad.4[n, co] * x[n, ci])
   CHECK_CUBLAS(cublasDgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 12, 12, n.len, &one,
       t.x, 12, t.dense1_y_2_grad_4, 12, &zero, t.dense1_w_grad, 12));
@@ -852,7 +848,7 @@ static void evaluate(void) {
   LIFETIME_END({t.eval_x, 192});
 
   AT("batchnorm1 batchnorm", "norms.dnn:5");
-  LAUNCH_FLAT(k_batchnorm3, 12, t.eval_batchnorm1_scale, t.batchnorm1_gamma, t.batchnorm1_running_var, 12);
+  LAUNCH_FLAT(k_batchnorm2, 12, t.eval_batchnorm1_scale, t.batchnorm1_gamma, t.batchnorm1_running_var, 12);
 
   AT("dense1 dense", "norms.dnn:5");
   LAUNCH_MAP(k_dense_batchnorm_relu, n.len, 12, t.eval_relu, t.eval_dense1_y, t.dense1_b, t.batchnorm1_running_mean, t.eval_batchnorm1_scale, t.batchnorm1_beta, n.len, 12);
@@ -916,9 +912,9 @@ static void place_tensors(void) {
   static const long place[] = {0, 160, 192, 224, 256, 288, 320, 480, 512, 544, 576, 736, 896, 928, 960, 992, 1024, 1056, 1088, 1248, 1408, 1440, 1472, 1504, 1536, 1568, 1952,
       1600, 1632, 1984, 1664, 2176, 1632, 2208, 256, 288, 2240, 2016, 1632, 2048, 2272, 2304, 1664, 1760, 1696, 1728, 1632, 2400, 1744, 1936, 2048, 1924, 1600, 1912, 1888, 1900,
       1952, 1984, 2016, 2080, 2112, 2144, 2176, 2208, 2240, 576, 736, 0, 896, 928, 160, 960, 992, 192, 1024, 1056, 224, 1088, 1248, 320, 1408, 1440, 480, 1472, 1504, 512, 1536,
-      1568, 544, 2080, 2112, 2336, 2368, 2144, 2048, 2080, 2112, 2144, 2272, 2016, 2144, 2112, 1984, 1664, 1632, 1632, 1888, 1900, 1912, 1600, 2144, 1924, 2144, 1936, 1744, 1600,
-      1632, 1664, 1696, 1600, 1664, 1600, 1632, 1633, 1600, 1632, 1633};
-  parcc_place_record(arena, 8, place, 127, &t); // in units of so many bytes
+      1568, 544, 2080, 2112, 2336, 2368, 2144, 2048, 2080, 2112, 2144, 2016, 2272, 1984, 1664, 1632, 1632, 1888, 1900, 1912, 1600, 2144, 1924, 2272, 1936, 1744, 1600, 1632, 1664,
+      1696, 1600, 1664, 1600, 1632, 1633, 1600, 1632, 1633};
+  parcc_place_record(arena, 8, place, 125, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
