@@ -35,7 +35,8 @@ static bool is_product(const Merger *m, const Op *sum, const Expr *e) {
   Contraction c;
   if (producer < 0 || m->readers[tensor] != 1 || m->leaf[tensor] || !is_identity(graph, sum, e)) return false;
   const Op *op = &graph->ops.at[producer];
-  return op->phase == sum->phase && contraction_match(graph, op, &c) && contraction_is_large(op, &c) && op->n_dims > op->n_out;
+  return op->phase == sum->phase && contraction_match(graph, op, &c) && contraction_is_large(op, &c) &&
+         op->n_dims > op->n_out;
 }
 
 // Dimensions of the same extents, divided by the model in the same way.
@@ -90,8 +91,10 @@ static void merge(Merger *m, int sum_id) {
 }
 
 void pass_merge_products(Graph *graph) {
-  Merger merger = {.graph = graph, .readers = NEW_ARRAY(graph->arena, int, graph->tensors.len),
-                   .leaf = graph_leaves(graph, graph->arena), .keep = NEW_ARRAY(graph->arena, bool, graph->ops.len)};
+  Merger merger = {.graph = graph,
+                   .readers = NEW_ARRAY(graph->arena, int, graph->tensors.len),
+                   .leaf = graph_leaves(graph, graph->arena),
+                   .keep = NEW_ARRAY(graph->arena, bool, graph->ops.len)};
   for (int i = 0; i < graph->ops.len; i++) {
     op_visit_reads(&graph->ops.at[i], count_reader, merger.readers);
     merger.keep[i] = true;

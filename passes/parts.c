@@ -151,7 +151,8 @@ void parts_place(Lowering *l) {
     for (int k = 0; k < pieces.len; k++) *is_pieces = *is_pieces && lies_alike(l, op, pieces.at[k].tensor);
     for (int k = 0; *is_pieces && k < pieces.len; k++)
       if (can_be_put(&placer, &pieces.at[k]))
-        parts_put(l, l->tensor_of[viewed(graph, pieces.at[k].tensor)], l->tensor_of[op->out], start_of(l, op, &pieces.at[k]));
+        parts_put(l, l->tensor_of[viewed(graph, pieces.at[k].tensor)], l->tensor_of[op->out],
+                  start_of(l, op, &pieces.at[k]));
   }
 }
 

@@ -122,7 +122,8 @@ static bool is_product(const Summer *s, const Op *sum, const Expr *access) {
   if (producer < 0 || s->readers[tensor].len != 1 || s->leaf[tensor]) return false;
   const Op *op = &graph->ops.at[producer];
   if (op->phase != sum->phase || !products_are_for_library(graph, op)) return false;
-  if (piece_of(graph, sum, access) != 0 || memcmp(op->sharding.pin, sum->sharding.pin, sizeof op->sharding.pin) != 0) return false;
+  if (piece_of(graph, sum, access) != 0 || memcmp(op->sharding.pin, sum->sharding.pin, sizeof op->sharding.pin) != 0)
+    return false;
   if (!lies_alike(s->l, graph_tensor(graph, tensor), graph_tensor(graph, sum->out), 0)) return false;
   return !is_packed(graph, op) && sums_plan(s->l, producer, &plans) > 0;
 }
@@ -155,7 +156,9 @@ void sums_find(Lowering *l) {
   collect_facts(s);
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *sum = &graph->ops.at[i];
-    if (sum->kind != OP_COMPUTE || sum->reduce != REDUCE_NONE || sum->body->kind != EXPR_CALL || sum->body->call.fn != FN_add) continue;
+    if (sum->kind != OP_COMPUTE || sum->reduce != REDUCE_NONE || sum->body->kind != EXPR_CALL ||
+        sum->body->call.fn != FN_add)
+      continue;
     const Expr *const *arg = sum->body->call.arg;
     if (arg[0]->kind != EXPR_ACCESS || arg[1]->kind != EXPR_ACCESS) continue;
     for (int k = 0; k < 2; k++) {
@@ -185,12 +188,13 @@ static bool follows(const Program *p, const Gemm *x, const Gemm *y) {
 }
 
 static bool is_over_rows(const GemmPlan *plan) {
-  return !plan->looped && plan->gemm.batch.block < 0 && plan->gemm.batch.fixed == 1 && plan->gemm.a_transposed && !plan->gemm.b_transposed;
+  return !plan->looped && plan->gemm.batch.block < 0 && plan->gemm.batch.fixed == 1 && plan->gemm.a_transposed &&
+         !plan->gemm.b_transposed;
 }
 
 static bool same_sizes(const Gemm *x, const Gemm *y) {
-  return extent_equal(x->m, y->m) && extent_equal(x->n, y->n) && extent_equal(x->lda, y->lda) && extent_equal(x->ldb, y->ldb) &&
-         x->alpha == y->alpha;
+  return extent_equal(x->m, y->m) && extent_equal(x->n, y->n) && extent_equal(x->lda, y->lda) &&
+         extent_equal(x->ldb, y->ldb) && x->alpha == y->alpha;
 }
 
 // Joins y to x, which may be of several pieces already.
@@ -227,7 +231,8 @@ int sums_plan(Lowering *l, int op_id, GemmPlan **plans) {
   }
   for (int i = 0; i < n_plans; i++) {
     Gemm *gemm = &(*plans)[i].gemm;
-    if ((*plans)[i].joined > 1) gemm->text = arena_printf(l->arena, "%s ...: %d products in one", gemm->text, (*plans)[i].joined);
+    if ((*plans)[i].joined > 1)
+      gemm->text = arena_printf(l->arena, "%s ...: %d products in one", gemm->text, (*plans)[i].joined);
   }
   return n_plans;
 }
