@@ -114,6 +114,7 @@ static void print_mesh(const Codegen *g, Text *out) {
   text_printf(out, "\n");
   for (int b = 0; b < p->blocks.len; b++) {
     const RankBlock *block = &p->blocks.at[b];
+    if (block->strip) continue;
     const char *window = "";
     if (!cut_is_plain(&block->cut, block->extent))
       window = arena_printf(g->arena, "what of %lld is needed for ", (long long)block->extent);
@@ -386,6 +387,7 @@ static void print_blocks(const Codegen *g, const char *pad, const char *count, T
   for (int b = 0; b < p->blocks.len; b++) {
     const RankBlock *block = &p->blocks.at[b];
     const bool of_batch = block->axes >> mesh_axes(p) & 1;
+    if (block->strip) continue;
     if (count != NULL && !of_batch) continue;
     const char *units = count != NULL && of_batch ? count : arena_printf(g->arena, "%lld", (long long)block->cut.units);
     const char *name = name_identifier(g->arena, block->name);

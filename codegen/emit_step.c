@@ -72,22 +72,45 @@ static int division_number(KernelBook *book, const Collective *c, const Layout *
   return number;
 }
 
+// Nothing of a rank's part; intervals of strips are never empty.
+static bool may_be_empty(const Program *p, Extent e) {
+  bool any = e.block >= 0 && !p->blocks.at[e.block].strip;
+  for (int i = 0; i < e.n_more; i++) any |= !p->blocks.at[e.more[i]].strip;
+  return any;
+}
+
 // Leading dimensions may not be 0, even where there is nothing to sum.
 static const char *leading(const Program *p, Extent ld) {
   const char *text = name_extent(p->arena, p, ld);
-  return ld.block < 0 ? text : arena_printf(p->arena, "(%s > 0 ? %s : 1)", text, text);
+  return !may_be_empty(p, ld) ? text : arena_printf(p->arena, "(%s > 0 ? %s : 1)", text, text);
 }
 
 // A result that is empty on some rank, with a leading dimension that is then 0, is no call for a library. NULL: never so.
 static const char *gemm_condition(const Program *p, const Gemm *g) {
-  if (g->lda.block < 0 && g->ldb.block < 0 && g->ldc.block < 0) return NULL;
+  if (!may_be_empty(p, g->lda) && !may_be_empty(p, g->ldb) && !may_be_empty(p, g->ldc)) return NULL;
   const Extent size = extent_mul(extent_mul(g->m, g->n), g->batch);
-  return size.block < 0 ? NULL : name_extent(p->arena, p, size);
+  return !may_be_empty(p, size) ? NULL : name_extent(p->arena, p, size);
 }
 
-static const char *operand(const Program *p, int t, Extent stride, const char *loop) {
-  if (loop == NULL || stride.fixed == 0) return tensor(p, t);
-  return arena_printf(p->arena, "%s + %s * %s", tensor(p, t), loop, name_extent(p->arena, p, stride));
+static void print_start(const Program *p, int64_t factor, int block, Text *out) {
+  if (factor != 1) text_printf(out, "%lld * ", (long long)factor);
+  text_printf(out, "%s.lo", name_identifier(p->arena, p->blocks.at[block].name));
+}
+
+static const char *operand(const Program *p, int t, Extent stride, const Shifts *shifts, const char *loop) {
+  Text text = {.arena = p->arena};
+  text_printf(&text, "%s", tensor(p, t));
+  for (int i = 0; i < shifts->n; i++) {
+    const Shift *shift = &shifts->at[i];
+    const bool inner = shift->part.block >= 0;
+    text_printf(&text, inner ? " + (" : " + ");
+    print_start(p, shift->scale, shift->strip, &text);
+    if (inner) text_printf(&text, " - "), print_start(p, shift->part.fixed, shift->part.block, &text);
+    text_printf(&text, inner ? ")" : "");
+    if (shift->stride.fixed != 1 || shift->stride.block >= 0) text_printf(&text, " * %s", name_extent(p->arena, p, shift->stride));
+  }
+  if (loop != NULL && stride.fixed != 0) text_printf(&text, " + %s * %s", loop, name_extent(p->arena, p, stride));
+  return text_str(&text);
 }
 
 // cuBLAS counts in columns: row-major c = a b is column-major c' = b' a'.
@@ -106,11 +129,11 @@ static void emit_gemm(const Program *p, const Gemm *g, const char *loop, int ind
   text_printf(out, "%sCHECK_CUBLAS(cublas%cgemm%s(parcc.cublas, CUBLAS_OP_%c, CUBLAS_OP_%c, %s, %s, %s, %s,\n", pad,
               p->model->f64 ? 'D' : 'S', batched ? "StridedBatched" : "", g->b_transposed ? 'T' : 'N',
               g->a_transposed ? 'T' : 'N', name_extent(p->arena, p, g->n), name_extent(p->arena, p, g->m), name_extent(p->arena, p, g->k), alpha);
-  text_printf(out, "%s    %s, %s, ", pad, operand(p, g->b, g->loop_b, loop), leading(p, g->ldb));
+  text_printf(out, "%s    %s, %s, ", pad, operand(p, g->b, g->loop_b, &g->shift_b, loop), leading(p, g->ldb));
   if (batched) text_printf(out, "%s, ", name_extent(p->arena, p, g->batch_b));
-  text_printf(out, "%s, %s, ", operand(p, g->a, g->loop_a, loop), leading(p, g->lda));
+  text_printf(out, "%s, %s, ", operand(p, g->a, g->loop_a, &g->shift_a, loop), leading(p, g->lda));
   if (batched) text_printf(out, "%s, ", name_extent(p->arena, p, g->batch_a));
-  text_printf(out, "%s, %s, %s", g->accumulate ? "&one" : "&zero", operand(p, g->c, g->loop_c, loop), leading(p, g->ldc));
+  text_printf(out, "%s, %s, %s", g->accumulate ? "&one" : "&zero", operand(p, g->c, g->loop_c, &g->shift_c, loop), leading(p, g->ldc));
   if (batched) text_printf(out, ", %s, %s", name_extent(p->arena, p, g->batch_c), name_extent(p->arena, p, g->batch));
   text_printf(out, "));\n");
   if (g->alpha != 1) text_printf(out, "%*s}\n", indent, "");
@@ -212,6 +235,18 @@ static void emit_end(const Program *p, const Step *step, const char *pad, Text *
   text_printf(out, ");\n");
 }
 
+// A loop over intervals of what this rank has of a dimension.
+static void emit_strips(KernelBook *book, const Step *step, int indent, Text *out) {
+  const Program *p = book->program;
+  const RankBlock *strip = &p->blocks.at[step->loop.strip];
+  Text from = {.arena = p->arena};
+  if (strip->of.block >= 0) print_start(p, strip->of.fixed, strip->of.block, &from);
+  text_printf(out, "%*sSTRIPS(%s, %s, %s, %lld) {\n", indent, "", name_identifier(p->arena, strip->name), from.len > 0 ? text_str(&from) : "0",
+              name_extent(p->arena, p, strip->of), (long long)strip->extent);
+  for (int i = 0; i < step->loop.body.len; i++) emit_step(book, step->loop.body.at[i], NULL, indent + 2, out);
+  text_printf(out, "%*s}\n", indent, "");
+}
+
 void emit_step(KernelBook *book, const Step *step, const char *loop, int indent, Text *out) {
   const Program *p = book->program;
   const char *pad = arena_printf(p->arena, "%*s", indent, "");
@@ -219,6 +254,10 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
   case STEP_KERNEL: emit_launch(book, step, loop, indent, out); return;
   case STEP_GEMM: emit_gemm(p, &step->gemm, loop, indent, out); return;
   case STEP_LOOP:
+    if (step->loop.strip >= 0) {
+      emit_strips(book, step, indent, out);
+      return;
+    }
     text_printf(out, "%sfor (long %s = 0; %s < %s; %s++) {\n", pad, step->loop.var, step->loop.var,
                 name_extent(p->arena, p, step->loop.extent), step->loop.var);
     for (int i = 0; i < step->loop.body.len; i++) emit_step(book, step->loop.body.at[i], step->loop.var, indent + 2, out);

@@ -12,7 +12,7 @@ static const char *result_element(KernelText *e, const Statement *s) {
   const char *position[IR_MAX_RANK];
   for (int i = 0; i < s->out_rank; i++) {
     index[i] = index_dim(s->out_dim[i]);
-    position[i] = e->var[s->out_dim[i]];
+    position[i] = kernel_text_position(e, t, i, &index[i]);
   }
   return arena_printf(e->arena, "%s[%s]", e->pointer[t], kernel_text_offset(e, t, s->out_rank, index, position));
 }
@@ -170,14 +170,14 @@ static void finish_accumulator(KernelText *e, const Statement *s, const Accumula
     set_value(e, s, VALUE_ROW, result);
     if (!s->store) return;
     open_lane(e);
-    kernel_text_line(e, "%s = %s;", result_element(e, s), result);
+    kernel_text_line(e, "%s %s %s;", result_element(e, s), s->accumulate ? "+=" : "=", result);
     close_lane(e);
     return;
   }
   if (acc->place != NULL) kernel_text_line(e, "BLOCK_ARGMAX(%s, %s);", acc->name, acc->place);
   else kernel_text_line(e, "%s = BLOCK_%s(%s);", acc->name, block[s->reduce], acc->name);
   set_value(e, s, VALUE_ROW, result);
-  if (s->store) kernel_text_line(e, "ONCE %s = %s;", result_element(e, s), result);
+  if (s->store) kernel_text_line(e, "ONCE %s %s %s;", result_element(e, s), s->accumulate ? "+=" : "=", result);
 }
 
 // ---- stages ------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ typedef struct KernelText {
   const char *len[IR_MAX_DIMS];       // their extents: a parameter or a literal
   const char **pointer;               // by kernel tensor; those that share a buffer share a name
   const char *(*extent)[IR_MAX_RANK]; // by kernel tensor: names of extents, made when first needed
+  int (*whole_of)[IR_MAX_RANK];       // the strip's dimension that an extent is the whole of; else -1
   Value *value;                       // by kernel tensor
   bool *pointer_used;                 // by kernel tensor: the text reads or writes memory through it
   VEC(Param) params;
@@ -51,6 +52,8 @@ void kernel_text_name_pointers(KernelText *e);
 
 // Appends a line to the body.
 void kernel_text_line(KernelText *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// An index of a whole dimension of kernel tensor t, from the start of this rank's part.
+const char *kernel_text_position(KernelText *e, int t, int i, const Index *index);
 // The place of an element in kernel tensor t, from its positions along the dimensions.
 const char *kernel_text_offset(KernelText *e, int t, int rank, const Index *index, const char *const *position);
 // An expression, in parentheses where it has operators; lines that it needs before it are appended to the body.

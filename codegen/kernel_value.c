@@ -95,6 +95,8 @@ void kernel_text_name_dims(KernelText *e) {
 void kernel_text_name_pointers(KernelText *e) {
   e->pointer = NEW_ARRAY(e->arena, const char *, e->k->tensors.len);
   e->extent = arena_alloc(e->arena, sizeof *e->extent * (size_t)e->k->tensors.len);
+  e->whole_of = arena_alloc(e->arena, sizeof *e->whole_of * (size_t)e->k->tensors.len);
+  memset(e->whole_of, -1, sizeof *e->whole_of * (size_t)e->k->tensors.len);
   e->value = NEW_ARRAY(e->arena, Value, e->k->tensors.len);
   e->pointer_used = NEW_ARRAY(e->arena, bool, e->k->tensors.len);
   for (int t = 0; t < e->k->tensors.len; t++) {
@@ -150,6 +152,10 @@ static const char *index_from(KernelText *e, const Index *index, const Extent *f
 
 static const char *global_index(KernelText *e, const Index *index) { return index_from(e, index, NULL); }
 
+const char *kernel_text_position(KernelText *e, int t, int i, const Index *index) {
+  return index_from(e, index, &e->k->tensors.at[t].extent[i]);
+}
+
 static bool is_atom(const char *text) {
   for (; *text != '\0'; text++)
     if (*text == ' ' || *text == '-') return false;
@@ -164,6 +170,14 @@ static const char *extent_name(KernelText *e, int t, int i, const Index *index) 
   const KernelTensor *tensor = &e->k->tensors.at[t];
   const int plain = index_plain_dim(index);
   if (plain >= 0 && extent_equal(e->k->dims[plain].extent, tensor->extent[i])) return e->len[plain];
+  const Extent walk = plain >= 0 ? e->k->dims[plain].extent : extent_fixed(1);
+  if (walk.block >= 0 && e->p->blocks.at[walk.block].strip) { // one length for all that is there as a whole
+    for (int u = 0; u < e->k->tensors.len; u++)
+      for (int k = 0; k < e->k->tensors.at[u].rank; k++)
+        if (e->extent[u][k] != NULL && e->whole_of[u][k] == plain && extent_equal(e->k->tensors.at[u].extent[k], tensor->extent[i]))
+          return e->extent[u][k];
+    e->whole_of[t][i] = plain;
+  }
   if (e->extent[t][i] == NULL) {
     e->extent[t][i] = number_param(e, length_name(e, joined_name(e, tensor->dim[i])), "N", "long",
                                    name_extent(e->arena, e->p, tensor->extent[i]));

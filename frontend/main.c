@@ -157,7 +157,7 @@ static int compile(Driver *d) {
   int code;
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
-  Compilation c = {.arena = d->arena, .mesh = o->mesh, .plan_source = o->plan, .problems = {.arena = d->arena}};
+  Compilation c = {.arena = d->arena, .mesh = o->mesh, .plan_source = o->plan, .strip_bytes = o->strip_bytes, .problems = {.arena = d->arena}};
   c.model = elaborate(d, file);
   if (c.model == NULL || (o->plan_in != NULL && !read_plan(d, &c))) return EXIT_INPUT;
   PlanTexts plan = {NULL, NULL};

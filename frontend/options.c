@@ -6,6 +6,8 @@
 
 #include "../ir/suggest.h"
 
+enum { STRIP_BYTES = 8 << 20 };
+
 typedef struct Parser {
   Arena *arena;
   Options *options;
@@ -118,6 +120,16 @@ static int apply_plan(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_strip_bytes(Parser *p, const char *value) {
+  char *end;
+  errno = 0;
+  const long long bytes = strtoll(value, &end, 10);
+  if (value[0] == '\0' || *end != '\0' || errno != 0 || bytes < 0)
+    return misuse("--strip-bytes: expected a number of bytes, found '%s'", value);
+  p->options->strip_bytes = bytes;
+  return -1;
+}
+
 static int apply_plan_in(Parser *p, const char *value) {
   if (p->options->plan_in != NULL) return misuse("--plan-in is given twice");
   p->options->plan_in = value;
@@ -202,6 +214,7 @@ static const OptionSpec table[] = {
     {0, "plan", "PLAN", apply_plan, "how the work is divided: data (the batch over all axes) or random:SEED"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
     {0, "plan-out", "FILE", apply_plan_out, "write the plan to FILE; a program is written only with -o"},
+    {0, "strip-bytes", "N", apply_strip_bytes, "intermediates larger than N bytes are computed in strips (default 8388608; 0: never)"},
     {0, "show-plan", NULL, apply_show_plan, "print the plan as a table; a program is written only with -o"},
     {0, "stats", NULL, apply_stats, "print parameters, operations, memory and communication; a program is written only with -o"},
     {0, "json", NULL, apply_json, "with --stats: print them as JSON"},
@@ -324,7 +337,7 @@ static int check_together(const Options *options) {
 }
 
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options) {
-  *options = (Options){.mesh = {.n_axes = 1, .axis = {{"data", 1}}}};
+  *options = (Options){.mesh = {.n_axes = 1, .axis = {{"data", 1}}}, .strip_bytes = STRIP_BYTES};
   Parser p = {arena, options, stages, n_stages};
   bool only_names = false; // after "--"
   for (int i = 1; i < argc; i++) {

@@ -22,6 +22,7 @@ typedef struct Options {
   Mesh mesh; // without the batch axis
   bool ranks_given, mesh_given; // by --ranks or --mesh; by --mesh
   PlanSource plan;
+  int64_t strip_bytes;
   bool plan_given;
   const char *plan_in;  // path, or "-": standard input; NULL: not given
   const char *plan_out; // path, or "-": standard output; NULL: not given

@@ -206,7 +206,8 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
     text_printf(out, "%s  %s", step->gemm.accumulate ? " accumulate" : "", step->gemm.text);
     break;
   case STEP_LOOP:
-    text_printf(out, "loop %s < ", step->loop.var);
+    if (step->loop.strip >= 0) text_printf(out, "strips %s of %lld through ", p->blocks.at[step->loop.strip].name, (long long)p->blocks.at[step->loop.strip].extent);
+    else text_printf(out, "loop %s < ", step->loop.var);
     print_extent(p, step->loop.extent, out);
     text_printf(out, "\n");
     for (int i = 0; i < step->loop.body.len; i++) print_step(p, step->loop.body.at[i], depth + 1, out);
@@ -239,6 +240,7 @@ void program_print(const Program *p, Text *out) {
   text_printf(out, "program %s ranks %d\n", p->model->name, mesh_ranks(&p->mesh));
   for (int b = 0; b < p->blocks.len; b++) {
     const RankBlock *block = &p->blocks.at[b];
+    if (block->strip) continue;
     text_printf(out, "block %s of %lld over", block->name, (long long)block->extent);
     for (int a = 0; a < p->mesh.n_axes; a++)
       if (block->axes >> a & 1) text_printf(out, " %s", p->mesh.axis[a].name);

@@ -6,15 +6,6 @@
 #include "model.h"
 #include "reshard.h"
 
-// A part of a split dimension: what a rank holds of it, by its combined coordinate on a set of axes (see Cut). A plain block
-// counts units (scale 1); what a window needs counts elements.
-typedef struct RankBlock {
-  const char *name; // "n"
-  uint32_t axes;
-  Cut cut;
-  int64_t extent;
-} RankBlock;
-
 // A length known when the program starts: fixed, times the lengths of a rank's blocks. That of one dimension has one block
 // at most; products of dimensions (counts, strides) may have more, in ascending order.
 enum { EXTENT_MAX_MORE = 5 };
@@ -24,6 +15,19 @@ typedef struct Extent {
   int n_more;
   int more[EXTENT_MAX_MORE];
 } Extent;
+
+// A part of a split dimension: what a rank holds of it, by its combined coordinate on a set of axes (see Cut). A plain block
+// counts units (scale 1); what a window needs counts elements. Or the interval of a loop over strips: elements, at most `extent`
+// of them at a time, walking through all of `of`.
+typedef struct RankBlock {
+  const char *name; // "n"
+  uint32_t axes;
+  Cut cut;
+  int64_t extent;
+  bool strip;
+  Extent of;
+  const char *base; // the name that was wished for
+} RankBlock;
 
 typedef struct Buffer {
   int64_t bytes;     // of the largest rank
@@ -66,6 +70,7 @@ typedef struct Statement {
   int out;           // tensor
   Reduce reduce;
   const Expr *body;  // over the kernel's dims; accesses in the kernel's merged shapes
+  bool accumulate;   // a sum is added to what is there
   const Expr *place; // argmax: the row-major position in the reduced dims, an EXPR_INDEX; else NULL
   int out_rank;
   int out_dim[IR_MAX_RANK]; // kernel dims that index the output
@@ -105,12 +110,27 @@ typedef struct Kernel {
   VEC(KernelTensor) tensors;
 } Kernel;
 
+// Where an interval of a strip begins in a tensor that is there as a whole: (scale * strip.lo - start) * stride elements, start
+// being where this rank's part of the tensor begins.
+typedef struct Shift {
+  int strip; // block
+  int64_t scale;
+  Extent part, stride; // of the tensor, in this dimension
+} Shift;
+
+enum { MAX_SHIFTS = 4 };
+typedef struct Shifts {
+  int n;
+  Shift at[MAX_SHIFTS];
+} Shifts;
+
 typedef struct Gemm { // row-major c[m, n] (+)= alpha * a[m, k] * b[k, n]; transposed operands lie as a[k, m], b[n, k]
   int a, b, c;
   bool a_transposed, b_transposed, accumulate;
   Extent m, n, k, lda, ldb, ldc;
   Extent batch, batch_a, batch_b, batch_c; // batch.fixed 1, block -1: a single one; strides in elements
   Extent loop_a, loop_b, loop_c;           // elements to advance per iteration of the loop around
+  Shifts shift_a, shift_b, shift_c;        // to where the intervals of the strips around begin
   double alpha;
   const char *text; // "y[n, co] = x[n, ci] * w[co, ci]" for the comment
 } Gemm;
@@ -174,6 +194,7 @@ struct Step {
     struct {
       const char *var;
       Extent extent;
+      int strip; // block: a loop over its intervals, without var; -1: one iteration after the other
       VEC(Step *) body;
     } loop;
     Collective collective;

@@ -50,6 +50,14 @@ static void check_collective(const ProgramVerifier *v, const Collective *c) {
   rule(v, c->root >= 0 && c->root < mesh_parts(&v->program->mesh, c->axes), "a root is among the ranks of its collective");
 }
 
+static bool has_collective(const Step *loop) {
+  for (int i = 0; i < loop->loop.body.len; i++) {
+    const Step *step = loop->loop.body.at[i];
+    if (step->kind == STEP_COLLECTIVE || (step->kind == STEP_LOOP && has_collective(step))) return true;
+  }
+  return false;
+}
+
 static void check_steps(ProgramVerifier *v, Step *const *steps, int n) {
   for (int i = 0; i < n; i++) {
     v->step = steps[i];
@@ -58,6 +66,7 @@ static void check_steps(ProgramVerifier *v, Step *const *steps, int n) {
     if (v->step->kind == STEP_COLLECTIVE) check_collective(v, &v->step->collective);
     if (v->step->kind == STEP_RECORD || v->step->kind == STEP_WAIT)
       rule(v, v->step->sync.event >= 0 && v->step->sync.event < v->program->n_events, "an event is declared");
+    rule(v, v->step->kind != STEP_LOOP || !has_collective(v->step), "no loop holds a change of layout");
     if (v->step->kind == STEP_LOOP) check_steps(v, v->step->loop.body.at, v->step->loop.body.len);
   }
 }

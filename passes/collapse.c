@@ -16,6 +16,7 @@ typedef struct Merge {
   Kernel *kernel;
   int a, b;      // the outer and the inner dimension
   bool possible;
+  const Program *program;
   int *position; // by kernel tensor: where (a, b) stand side by side; -1: in no access; -2: not seen
 } Merge;
 
@@ -35,7 +36,8 @@ static int side_by_side(const Merge *m, const KernelTensor *t, const Index *inde
     if (position >= 0 || i + 1 >= rank) return -2;
     if (index_plain_dim(&index[i]) != m->a || index_plain_dim(&index[i + 1]) != m->b) return -2;
     if (t->global[i] != a->global || t->global[i + 1] != b->global) return -2;
-    if (!extent_equal(t->extent[i], a->extent) || !extent_equal(t->extent[i + 1], b->extent)) return -2;
+    const bool strip = a->extent.block >= 0 && m->program->blocks.at[a->extent.block].strip; // may begin inside of the tensor
+    if ((!extent_equal(t->extent[i], a->extent) && !strip) || !extent_equal(t->extent[i + 1], b->extent)) return -2;
     position = i;
   }
   return position;
@@ -254,9 +256,10 @@ static int drop_units(Arena *arena, Kernel *k, int keep) {
   return keep;
 }
 
-int kernel_collapse(Arena *arena, Kernel *kernel, int keep) {
+int kernel_collapse(const Program *program, Kernel *kernel, int keep) {
+  Arena *arena = program->arena;
   keep = drop_units(arena, kernel, keep);
-  Merge m = {.arena = arena, .kernel = kernel, .position = NEW_ARRAY(arena, int, kernel->tensors.len)};
+  Merge m = {.arena = arena, .kernel = kernel, .program = program, .position = NEW_ARRAY(arena, int, kernel->tensors.len)};
   for (m.a = 0; m.a < kernel->n_dims; m.a++)
     for (m.b = 0; m.b < kernel->n_dims;) {
       if (m.a == m.b || m.a == keep || m.b == keep || !can_merge(&m)) {

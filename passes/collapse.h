@@ -8,6 +8,6 @@
 KernelTensor kernel_tensor(Lowering *l, const Graph *graph, int tensor);
 // Drops dimensions of extent 1 and merges as many of the others as possible; dims[0 .. n_grid) are rows, each stage's inner dims its own.
 // `keep`: a dimension that may not be merged, or -1; its number afterwards is returned.
-int kernel_collapse(Arena *arena, Kernel *kernel, int keep);
+int kernel_collapse(const Program *program, Kernel *kernel, int keep);
 
 #endif

@@ -375,6 +375,13 @@ static void place_kernel_op(Fuser *f, int op_id) {
 
 // ---- contractions ------------------------------------------------------------------------------------------------
 
+// Moves elements and repeats none: every index is a whole dimension or one place. It takes no more memory than what it reads.
+static bool is_rearrangement(const Fuser *f, const Op *op) {
+  for (int i = 0; i < op->body->access.rank; i++)
+    if (access_full_dim(f->graph, op, op->body, i) < 0 && !index_is_const(&op->body->access.index[i])) return false;
+  return true;
+}
+
 // A packing that only this contraction reads, whose first dimension can run slice by slice.
 static bool is_private_packing(const Fuser *f, const Op *reader, const Expr *access) {
   const int producer = producer_of(f, access->access.tensor);
@@ -382,7 +389,7 @@ static bool is_private_packing(const Fuser *f, const Op *reader, const Expr *acc
   const Op *packing = &f->graph->ops.at[producer];
   if (packing->kind != OP_COMPUTE || packing->reduce != REDUCE_NONE || packing->phase != reader->phase) return false;
   if (memcmp(packing->sharding.pin, reader->sharding.pin, sizeof reader->sharding.pin) != 0) return false;
-  return packing->body->kind == EXPR_ACCESS && packing->n_out >= 3;
+  return packing->body->kind == EXPR_ACCESS && packing->n_out >= 3 && !is_rearrangement(f, packing);
 }
 
 // The first dimension of the operator's output is a plain first dimension of what it reads.

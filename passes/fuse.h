@@ -33,6 +33,7 @@ typedef struct Group {
   uint32_t rows;        // classes over which operators of the group run independently
   int min_op, max_op;   // first and last operator
   int contraction;      // GROUP_GEMM: the operator among ops
+  bool late;            // of the forward pass, but comes after what runs in strips with the backward pass
   bool looped;          // GROUP_GEMM: packings and folding run slice by slice along their first dimension
 } Group;
 

@@ -45,6 +45,25 @@ static void add_tensor(Lowering *l, Kernel *k, const Graph *graph, int tensor) {
 
 static bool is_divided(const Program *p, Extent e) { return e.block >= 0 && mesh_parts(&p->mesh, p->blocks.at[e.block].axes) > 1; }
 
+static bool is_strip(const Program *p, Extent e) { return e.block >= 0 && p->blocks.at[e.block].strip; }
+
+// An interval of one: there is nothing to loop over.
+static bool is_single(const Program *p, Extent e) {
+  return is_strip(p, e) && e.n_more == 0 && e.fixed == 1 && p->blocks.at[e.block].extent == 1;
+}
+
+// Where the intervals of strips begin in an operand that is there as a whole.
+static Shifts shifts_of(const Program *p, const Roles *r, const Operand *o) {
+  Shifts shifts = {0};
+  for (int i = 0; i < o->tensor->rank; i++) {
+    const Extent own = o->tensor->extent[i], loop = o->dim[i] >= 0 ? r->kernel.dims[o->dim[i]].extent : extent_fixed(1);
+    if (!is_strip(p, loop) || extent_equal(own, loop)) continue;
+    if (shifts.n == MAX_SHIFTS) fatal("a matrix product in more than %d strips", MAX_SHIFTS);
+    shifts.at[shifts.n++] = (Shift){loop.block, loop.fixed, own, stride_of(o, o->dim[i])};
+  }
+  return shifts;
+}
+
 // A dimension of extent 1 has no place in a product of matrices; one that is divided is empty on most ranks.
 static bool has_empty_dim(const Program *p, const Kernel *k) {
   for (int d = 0; d < k->n_dims; d++)
@@ -56,7 +75,7 @@ static bool has_empty_dim(const Program *p, const Kernel *k) {
 static bool starts_together(const Program *p, const Kernel *k, const Operand *o) {
   for (int i = 0; i < o->tensor->rank; i++) {
     const Extent own = o->tensor->extent[i], loop = o->dim[i] >= 0 ? k->dims[o->dim[i]].extent : extent_fixed(1);
-    if (extent_equal(own, loop)) continue;
+    if (extent_equal(own, loop) || is_strip(p, loop)) continue; // where a strip begins is added
     if (is_divided(p, own) || is_divided(p, loop)) return false;
   }
   return true;
@@ -80,7 +99,7 @@ static bool collapse_contraction(Lowering *l, const Graph *graph, const Op *op, 
   add_tensor(l, k, graph, c.b->access.tensor);
   vec_push(l->arena, &stage.statements, s);
   vec_push(l->arena, &k->stages, stage);
-  *loop_dim = kernel_collapse(l->arena, k, *loop_dim);
+  *loop_dim = kernel_collapse(l->program, k, *loop_dim);
   const Statement *merged = &k->stages.at[0].statements.at[0];
   Op mini = *op;
   mini.n_dims = k->n_dims;
@@ -178,6 +197,7 @@ bool gemm_of_op(Lowering *l, const Op *op, int loop_dim, GemmPlan *plan) {
   int batch = -1;
   for (int d = 0; d < r->kernel.n_dims; d++) {
     if (d == m || d == n || d == k || d == loop_dim || r->kernel.dims[d].global == 1) continue;
+    if (is_single(l->program, r->kernel.dims[d].extent)) continue;
     const bool reduced = !has_dim(&r->c, d);
     if (!reduced && batch < 0) batch = d;
     else if (loop_dim < 0) loop_dim = d;
@@ -190,11 +210,15 @@ bool gemm_of_op(Lowering *l, const Op *op, int loop_dim, GemmPlan *plan) {
     gemm->batch_c = stride_of(&r->c, batch);
   }
   if (!fits_library(l->program, gemm)) return false;
+  gemm->shift_a = shifts_of(l->program, r, &r->a);
+  gemm->shift_b = shifts_of(l->program, r, &r->b);
+  gemm->shift_c = shifts_of(l->program, r, &r->c);
+  gemm->accumulate = lowering_adds_up(l, op);
   if (loop_dim < 0) return true;
   plan->looped = true;
   plan->loop_extent = dim_extent(r, loop_dim);
   plan->loop_reduces = !has_dim(&r->c, loop_dim);
-  gemm->accumulate = plan->loop_reduces;
+  gemm->accumulate |= plan->loop_reduces;
   gemm->loop_a = stride_of(&r->a, loop_dim);
   gemm->loop_b = stride_of(&r->b, loop_dim);
   gemm->loop_c = stride_of(&r->c, loop_dim);

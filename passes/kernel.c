@@ -116,6 +116,7 @@ static Statement statement_of(const Builder *b, int i) {
   if (op->reduce == REDUCE_ARGMAX) s.place = in_kernel_dims(b, i, expr_index(b->l->arena, op_reduced_position(op)));
   for (int d = 0; d < op->n_out; d++) s.out_dim[d] = b->dim_of[b->g->class_of[b->group->ops.at[i]][d]];
   s.store = needed_outside(b, op->out);
+  s.accumulate = lowering_adds_up(b->l, op);
   return s;
 }
 
@@ -402,7 +403,7 @@ static void choose_kind(Kernel *k) {
 }
 
 static Kernel finish(Builder *b) {
-  kernel_collapse(b->l->arena, &b->kernel, -1);
+  kernel_collapse(b->l->program, &b->kernel, -1);
   choose_kind(&b->kernel);
   return b->kernel;
 }

@@ -15,6 +15,7 @@
 #include "parts.h"
 #include "passes.h"
 #include "rewrite.h"
+#include "strips.h"
 #include "sums.h"
 
 // ---- blocks and extents ------------------------------------------------------------------------------------------
@@ -25,15 +26,20 @@ static bool is_taken(const Lowering *l, const char *name) {
   return taken;
 }
 
+const char *lowering_block_name(const Lowering *l, const char *name) {
+  const char *unique = name;
+  for (int n = 2; is_taken(l, unique); n++) unique = arena_printf(l->arena, "%s_%d", name, n);
+  return unique;
+}
+
 static int find_block(Lowering *l, const char *name, uint32_t axes, const Cut *cut, int64_t extent) {
   Program *p = l->program;
   for (int b = 0; b < p->blocks.len; b++) {
     const RankBlock *block = &p->blocks.at[b];
-    if (block->axes == axes && block->extent == extent && memcmp(&block->cut, cut, sizeof *cut) == 0) return b;
+    if (!block->strip && block->axes == axes && block->extent == extent && memcmp(&block->cut, cut, sizeof *cut) == 0) return b;
   }
-  const char *unique = name;
-  for (int n = 2; is_taken(l, unique); n++) unique = arena_printf(l->arena, "%s_%d", name, n);
-  vec_push(l->arena, &p->blocks, (RankBlock){unique, axes, *cut, extent});
+  const RankBlock block = {.name = lowering_block_name(l, name), .axes = axes, .cut = *cut, .extent = extent};
+  vec_push(l->arena, &p->blocks, block);
   return p->blocks.len - 1;
 }
 
@@ -45,7 +51,16 @@ static Extent cut_extent(Lowering *l, const char *name, uint32_t axes, const Cut
   return (Extent){.fixed = cut->scale, .block = find_block(l, name, axes, &units, cut->units)};
 }
 
+// The interval at hand of a loop of the strip.
+static Extent interval(const Lowering *l, int strip, int loop) {
+  return (Extent){.fixed = 1, .block = l->strips->list.at[strip].loop[loop].block};
+}
+
 Extent lowering_dim_extent(Lowering *l, const Op *op, int d) {
+  if (l->strips != NULL) {
+    const int id = graph_tensor(l->graph, op->out)->producer, loop = l->strips->loop_of[id][d];
+    if (loop >= 0) return interval(l, l->strips->of_op[id], loop);
+  }
   uint32_t axes = 0;
   Cut cut = {0};
   for (int a = 0; a < l->program->mesh.n_axes; a++) {
@@ -57,6 +72,10 @@ Extent lowering_dim_extent(Lowering *l, const Op *op, int d) {
 }
 
 Extent lowering_tensor_extent(Lowering *l, const Tensor *t, int i) {
+  // A stage of a change of layout is no tensor of the graph.
+  const int id = l->strips != NULL ? names_get(&l->graph->tensor_names, t->name) : -1;
+  if (id >= 0 && graph_tensor(l->graph, id) == t && l->strips->loop_at[id][i] >= 0)
+    return interval(l, l->strips->of_tensor[id], l->strips->loop_at[id][i]);
   const uint32_t axes = layout_axes_of(&t->layout, l->program->mesh.n_axes, i);
   return cut_extent(l, t->dim[i], axes, &t->layout.cut[i], t->extent[i]);
 }
@@ -82,6 +101,17 @@ static const char *unique_c_name(Lowering *l, const char *base) {
   return name;
 }
 
+static void set_extents(Lowering *l, ProgTensor *local, const Tensor *t, int first) {
+  local->rank = 0;
+  for (int i = first; i < t->rank; i++) {
+    local->extent[local->rank] = lowering_tensor_extent(l, t, i);
+    local->global[local->rank] = t->extent[i];
+    local->dim[local->rank++] = t->dim[i];
+  }
+  const int64_t size = t->type == TYPE_REAL && l->program->model->f64 ? 8 : 4;
+  local->bytes = extent_max(l->program, tensor_count(local)) * size;
+}
+
 int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
   Program *p = l->program;
   const char *prefix = str_eq(l->graph->name, "eval") && t->role != ROLE_PARAM && t->role != ROLE_STATE ? "eval_" : "";
@@ -89,14 +119,8 @@ int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
   for (int a = 0; a < MESH_MAX_AXES; a++)
     local.pin[a] = t->layout.axis[a].kind == LAYOUT_PINNED ? t->layout.axis[a].pin : -1;
   local.c_name = unique_c_name(l, c_safe_identifier(l->arena, arena_printf(l->arena, "%s%s", prefix, t->name)));
-  for (int i = slice ? 1 : 0; i < t->rank; i++) {
-    local.extent[local.rank] = lowering_tensor_extent(l, t, i);
-    local.global[local.rank] = t->extent[i];
-    local.dim[local.rank++] = t->dim[i];
-  }
-  const int64_t size = t->type == TYPE_REAL && p->model->f64 ? 8 : 4;
+  set_extents(l, &local, t, slice ? 1 : 0);
   const bool persistent = t->role == ROLE_PARAM || t->role == ROLE_STATE;
-  local.bytes = extent_max(p, tensor_count(&local)) * size;
   local.buffer = new_buffer(l, local.bytes, persistent);
   vec_push(l->arena, &p->tensors, local);
   return p->tensors.len - 1;
@@ -166,7 +190,16 @@ static Procedure *procedure_of(Lowering *l, Phase phase) {
 }
 
 static void append(Lowering *l, const Group *group, Step *step) {
-  vec_push(l->arena, &procedure_of(l, group->phase)->steps, step);
+  if (l->loop != NULL) vec_push(l->arena, &l->loop->loop.body, step);
+  else vec_push(l->arena, &procedure_of(l, group->late ? PHASE_BACKWARD : group->phase)->steps, step);
+}
+
+static Step *new_loop(Lowering *l, const Op *op, Extent extent) {
+  Step *loop = new_step(l, STEP_LOOP, op);
+  loop->loop.var = "i";
+  loop->loop.extent = extent;
+  loop->loop.strip = -1;
+  return loop;
 }
 
 // The operand's first dimension is divided as the operator's: the slices of both start together.
@@ -206,12 +239,59 @@ static void use_slices(Lowering *l, const Group *group) {
   }
 }
 
+bool lowering_adds_up(const Lowering *l, const Op *op) {
+  const int *loop_of = l->strips != NULL ? l->strips->loop_of[graph_tensor(l->graph, op->out)->producer] : NULL;
+  for (int d = op->n_out; loop_of != NULL && d < op->n_dims; d++)
+    if (loop_of[d] >= 0) return true;
+  return false;
+}
+
+static Step *new_zero(Lowering *l, const Op *op) {
+  Step *zero = new_step(l, STEP_ZERO, op);
+  zero->zero = l->tensor_of[op->out];
+  return zero;
+}
+
+// The result is cleared before all intervals of a strip.
+static bool is_cleared(const Lowering *l, const Op *op) {
+  const int strip = l->strips != NULL ? l->strips->of_op[graph_tensor(l->graph, op->out)->producer] : -1;
+  for (int i = 0; strip >= 0 && i < l->strips->list.at[strip].summed.len; i++)
+    if (l->strips->list.at[strip].summed.at[i] == op->out) return true;
+  return false;
+}
+
+// The products of a sum, one after the other; false: the library cannot do one of them.
+static bool lower_products(Lowering *l, const Group *group) {
+  const Op *op = &l->graph->ops.at[group->contraction];
+  GemmPlan *plans;
+  const int n = sums_plan(l, group->contraction, &plans);
+  for (int i = 0; i < n; i++) {
+    Step *gemm = new_step(l, STEP_GEMM, op);
+    gemm->gemm = plans[i].gemm;
+    if (plans[i].loop_reduces && !plans[i].adds && !is_cleared(l, op)) append(l, group, new_zero(l, op));
+    gemm->gemm.accumulate |= plans[i].adds;
+    if (plans[i].looped) {
+      Step *loop = new_loop(l, op, plans[i].loop_extent);
+      vec_push(l->arena, &loop->loop.body, gemm);
+      gemm = loop;
+    }
+    append(l, group, gemm);
+  }
+  return n > 0;
+}
+
+static void lower_separately(Lowering *l, const Grouping *g, const Group *group) {
+  for (int i = 0; i < group->ops.len; i++) {
+    const int id = group->ops.at[i];
+    if (id == group->contraction && lower_products(l, group)) continue;
+    append(l, group, kernel_step(l, &l->graph->ops.at[id], kernel_of_op(l, g, id, false)));
+  }
+}
+
 static void lower_looped(Lowering *l, const Grouping *g, const Group *group, GemmPlan *plan) {
   use_slices(l, group);
   const Op *product = &l->graph->ops.at[group->contraction];
-  Step *loop = new_step(l, STEP_LOOP, product);
-  loop->loop.var = "i";
-  loop->loop.extent = plan->loop_extent;
+  Step *loop = new_loop(l, product, plan->loop_extent);
   Contraction c;
   contraction_match(l->graph, product, &c);
   for (int i = 0; i < group->ops.len; i++) {
@@ -238,40 +318,6 @@ static void lower_looped(Lowering *l, const Grouping *g, const Group *group, Gem
     append(l, group, zero);
   }
   append(l, group, loop);
-}
-
-// The products of a sum, one after the other; false: the library cannot do one of them.
-static bool lower_products(Lowering *l, const Group *group) {
-  const Op *op = &l->graph->ops.at[group->contraction];
-  GemmPlan *plans;
-  const int n = sums_plan(l, group->contraction, &plans);
-  for (int i = 0; i < n; i++) {
-    Step *gemm = new_step(l, STEP_GEMM, op);
-    gemm->gemm = plans[i].gemm;
-    if (plans[i].loop_reduces && !plans[i].adds) {
-      Step *zero = new_step(l, STEP_ZERO, op);
-      zero->zero = plans[i].gemm.c;
-      append(l, group, zero);
-    }
-    gemm->gemm.accumulate |= plans[i].adds;
-    if (plans[i].looped) {
-      Step *loop = new_step(l, STEP_LOOP, op);
-      loop->loop.var = "i";
-      loop->loop.extent = plans[i].loop_extent;
-      vec_push(l->arena, &loop->loop.body, gemm);
-      gemm = loop;
-    }
-    append(l, group, gemm);
-  }
-  return n > 0;
-}
-
-static void lower_separately(Lowering *l, const Grouping *g, const Group *group) {
-  for (int i = 0; i < group->ops.len; i++) {
-    const int id = group->ops.at[i];
-    if (id == group->contraction && lower_products(l, group)) continue;
-    append(l, group, kernel_step(l, &l->graph->ops.at[id], kernel_of_op(l, g, id, false)));
-  }
 }
 
 static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
@@ -329,25 +375,69 @@ static void append_copy(void *ctx, int dst, int src) {
 
 // ---- the whole graph ---------------------------------------------------------------------------------------------
 
+static void lower_group(Lowering *l, const Grouping *g, const Group *group) {
+  switch (group->kind) {
+  case GROUP_KERNEL: append(l, group, group_step(l, g, group)); break;
+  case GROUP_GEMM: lower_gemm(l, g, group); break;
+  case GROUP_RESHARD: lower_reshard(l, group); break;
+  case GROUP_OPAQUE: lower_opaque(l, group); break;
+  case GROUP_PIECES: parts_left(l, &l->graph->ops.at[group->ops.at[0]], append_copy, &(Copies){l, group}); break;
+  case GROUP_VIEW: break;
+  }
+}
+
+// What every interval needs, and nobody else, takes the memory of one.
+static void shorten_tensors(Lowering *l) {
+  for (int t = 0; t < l->graph->tensors.len; t++) {
+    if (l->strips->of_tensor[t] < 0) continue;
+    ProgTensor *local = &l->program->tensors.at[l->tensor_of[t]];
+    set_extents(l, local, graph_tensor(l->graph, t), 0);
+    l->program->buffers.at[local->buffer].bytes = local->bytes;
+  }
+}
+
+static const char *common_scope(Lowering *l, const Step *loop) {
+  const char *scope = loop->loop.body.at[0]->scope;
+  for (int i = 1; i < loop->loop.body.len; i++) scope = layer_common(l->arena, scope, loop->loop.body.at[i]->scope);
+  return scope;
+}
+
+// The loops of a strip, one in the other, with the steps of its groups inside.
+static void lower_strip(Lowering *l, const Grouping *g, const Strip *s) {
+  const Group *first = &g->groups.at[s->groups.at[0]];
+  const Op *op = &l->graph->ops.at[first->ops.at[0]];
+  Step *loops[STRIP_MAX_LOOPS];
+  for (int k = 0; k < s->n_loops; k++) {
+    loops[k] = new_loop(l, op, s->loop[k].whole);
+    loops[k]->loop.strip = s->loop[k].block;
+    if (k > 0) vec_push(l->arena, &loops[k - 1]->loop.body, loops[k]);
+  }
+  l->loop = loops[s->n_loops - 1];
+  for (int i = 0; i < s->groups.len; i++) lower_group(l, g, &g->groups.at[s->groups.at[i]]);
+  for (int k = s->n_loops - 1; k >= 0; k--) loops[k]->scope = common_scope(l, loops[k]);
+  l->loop = NULL;
+  Procedure *procedure = procedure_of(l, s->phase);
+  for (int i = 0; i < s->summed.len; i++) {
+    const int producer = graph_tensor(l->graph, s->summed.at[i])->producer;
+    if (l->fate[producer].adds_to == 0) vec_push(l->arena, &procedure->steps, new_zero(l, &l->graph->ops.at[producer]));
+  }
+  vec_push(l->arena, &procedure->steps, loops[0]);
+}
+
 static void lower_graph(Lowering *l, const Graph *graph) {
   l->graph = graph;
+  l->strips = NULL;
   enter_tensors(l);
   l->fate = NEW_ARRAY(l->arena, Fate, graph->ops.len);
   sums_find(l);
   parts_place(l);
-  const Grouping *g = fuse_graph(l->arena, graph, l->fate);
+  Grouping *g = fuse_graph(l->arena, graph, l->fate);
+  if (l->strip_bytes > 0) l->strips = strips_find(l, g, l->strip_bytes);
+  if (l->strips != NULL) shorten_tensors(l);
   for (int i = 0; i < g->groups.len; i++) {
-    const Group *group = &g->groups.at[g->order[i]];
-    switch (group->kind) {
-    case GROUP_KERNEL:
-      append(l, group, group_step(l, g, group));
-      break;
-    case GROUP_GEMM: lower_gemm(l, g, group); break;
-    case GROUP_RESHARD: lower_reshard(l, group); break;
-    case GROUP_OPAQUE: lower_opaque(l, group); break;
-    case GROUP_PIECES: parts_left(l, &graph->ops.at[group->ops.at[0]], append_copy, &(Copies){l, group}); break;
-    case GROUP_VIEW: break;
-    }
+    const int strip = l->strips != NULL ? l->strips->of_group[g->order[i]] : -1;
+    if (strip < 0) lower_group(l, g, &g->groups.at[g->order[i]]);
+    else if (l->strips->list.at[strip].groups.at[0] == g->order[i]) lower_strip(l, g, &l->strips->list.at[strip]);
   }
 }
 
@@ -408,7 +498,7 @@ void pass_lower(Compilation *c) {
   p->plan_text = plan_text(c);
   p->whole_batches = c->whole_batches;
   c->program = p;
-  Lowering lowering = {.arena = c->arena, .program = p}, *l = &lowering;
+  Lowering lowering = {.arena = c->arena, .program = p, .strip_bytes = c->strip_bytes}, *l = &lowering;
   l->c_names.arena = l->stored_names.arena = l->functions.arena = c->arena;
   enter_functions(l, model->init);
   enter_functions(l, model->train);

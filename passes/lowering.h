@@ -11,6 +11,8 @@ typedef struct Fate {
   int adds_to;      // a product: the operator that makes what it is added to
 } Fate;
 
+typedef struct Strips Strips;
+
 typedef struct Lowering {
   Arena *arena;
   Program *program;
@@ -19,12 +21,19 @@ typedef struct Lowering {
   Fate *fate;         // by operator
   Names c_names;      // of emitted tensors, to keep them unique
   Names functions;    // of the user's: blocks are called otherwise
+  int64_t strip_bytes; // 0: no strips
+  Step *loop;         // that steps go into; NULL: into their procedure
+  const Strips *strips; // of the graph at hand; NULL: none, or not yet
   Names stored_names; // parameters and states: name -> program tensor
 } Lowering;
 
 // Local extent of dimension d of an operator's iteration space, or i of a tensor.
 Extent lowering_dim_extent(Lowering *l, const Op *op, int d);
 Extent lowering_tensor_extent(Lowering *l, const Tensor *tensor, int i);
+// A name for a block that nothing else has.
+const char *lowering_block_name(const Lowering *l, const char *name);
+// Whether every interval of a strip adds to the operator's result: a loop of the strip is over a dimension that it sums over.
+bool lowering_adds_up(const Lowering *l, const Op *op);
 // A new program tensor for this rank's part; slices leave out the first dimension.
 int lowering_new_tensor(Lowering *l, const Tensor *tensor, bool slice);
 // Whether a change of layout leaves its result in the buffer of what it changes.

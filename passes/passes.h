@@ -20,6 +20,9 @@ void pass_plan(Compilation *c);
 const char *plan_whole_batches(const Model *model, const Mesh *mesh);
 // Puts in every change of layout that the plan asks for, as an operator.
 void pass_apply_plan(Graph *graph, const Mesh *mesh);
+// Of the training graph: large results that are cheap to make again are not kept for the backward pass. Results of at most
+// `least_bytes` on a rank stay.
+void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_bytes);
 // From the sharded graphs of the model to c->program: steps without order between streams and without places.
 void pass_lower(Compilation *c);
 // Reductions over the same ranks become one.

@@ -36,6 +36,11 @@ static void apply_plan(Compilation *c) {
   pass_apply_plan(c->model->eval, &c->mesh);
 }
 
+// What is small beside a strip is kept.
+static void rematerialise(Compilation *c) {
+  if (c->strip_bytes > 0) pass_rematerialise(c->model->train, &c->mesh, c->model->f64, c->strip_bytes / 8);
+}
+
 const Pass pipeline[] = {
     {"autodiff", "gradients as index expressions", autodiff},
     {"simplify", "constants, common subexpressions, dead code", simplify},
@@ -43,6 +48,7 @@ const Pass pipeline[] = {
     {"merge-products", "sums of contractions as one operator", merge_products},
     {"plan", "a sharding for every operator", plan},
     {"apply-plan", "changes of layout as operators", apply_plan},
+    {"rematerialise", "large results are made again, where the backward pass reads them", rematerialise},
     {"lower", "kernels, matrix products and collectives of one rank", pass_lower},
     {"bucket", "reductions over the same ranks in one", pass_bucket},
     {"fetch-ahead", "stored tensors are gathered before their layer begins", pass_fetch_ahead},

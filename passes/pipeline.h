@@ -11,6 +11,7 @@ typedef struct Compilation {
   Model *model;     // its graphs become training graphs, then sharded graphs
   Mesh mesh; // of the ranks; from pass "plan" on with a last axis "batch" of size 1
   PlanSource plan_source;
+  int64_t strip_bytes; // what is larger is made again or computed in strips of about this size; 0: never
   Plan plan;         // as read from a file; from pass "plan" on as made
   Problems problems; // of the plan: where there are some after a pass, nothing more is to be run
   const char *whole_batches; // from pass "plan" on: why an evaluation takes whole batches only; NULL: it takes any

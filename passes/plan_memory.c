@@ -83,43 +83,81 @@ static void take_place(Program *p, int in, int out) {
   p->buffers.at[from] = (Buffer){.first = -1, .last = -1};
 }
 
-static bool dies_here(const Program *p, int tensor, int position) {
-  const Buffer *b = &p->buffers.at[p->tensors.at[tensor].buffer];
-  return !b->persistent && b->last == position;
-}
+typedef struct Lives { // of buffers, in positions of a list of steps
+  const Program *program;
+  int *first, *last; // by buffer; first -1: not used there
+  int position;
+} Lives;
 
-static bool born_here(const Program *p, int tensor, int position) {
-  const Buffer *b = &p->buffers.at[p->tensors.at[tensor].buffer];
-  return !b->persistent && b->first == position;
-}
-
-static void reuse_in_step(Planner *pl, const Step *step) {
-  Program *p = pl->program;
-  if (step->kind != STEP_KERNEL) return;
-  const Kernel *k = &step->kernel;
+// Lets results of a kernel take the place of operands that are read for the last time.
+static void reuse_in_kernel(Program *p, Lives *lives, const Kernel *k, int position) {
   for (int o = 0; o < k->tensors.len; o++) {
     const int out = k->tensors.at[o].tensor;
-    if (p->tensors.at[out].is_part || !born_here(p, out, pl->position)) continue;
+    if (p->tensors.at[out].is_part) continue;
     for (int i = 0; i < k->tensors.len; i++) {
       const int in = k->tensors.at[i].tensor;
       const int from = p->tensors.at[out].buffer, to = p->tensors.at[in].buffer;
-      if (i == o || from == to || p->tensors.at[in].is_part || p->buffers.at[from].bytes < SMALL || !dies_here(p, in, pl->position)) continue;
-      if (p->buffers.at[from].bytes != p->buffers.at[to].bytes || p->buffers.at[to].first == pl->position) continue;
+      if (i == o || from == to || p->tensors.at[in].is_part || p->buffers.at[from].bytes < SMALL || p->buffers.at[from].bytes != p->buffers.at[to].bytes) continue;
+      if (p->buffers.at[from].persistent || lives->first[from] != position) continue;
+      if (p->buffers.at[to].persistent || lives->last[to] != position || lives->first[to] == position) continue;
       if (!inplace_in_kernel(p, k, in, out)) continue;
+      lives->last[to] = lives->last[from];
       take_place(p, in, out);
       break;
     }
   }
 }
 
+static void note_life(void *ctx, int tensor, bool written) {
+  Lives *lives = ctx;
+  const int buffer = lives->program->tensors.at[tensor].buffer;
+  (void)written;
+  if (lives->first[buffer] < 0) lives->first[buffer] = lives->position;
+  lives->last[buffer] = lives->position;
+}
+
+typedef VEC(const Step *) Leaves;
+
+static void collect_leaves(Program *p, const Step *loop, Leaves *leaves) {
+  for (int i = 0; i < loop->loop.body.len; i++) {
+    const Step *step = loop->loop.body.at[i];
+    if (step->kind == STEP_LOOP) collect_leaves(p, step, leaves);
+    else vec_push(p->arena, leaves, step);
+  }
+}
+
+// The same among buffers that are used in one loop only: every iteration begins without them.
+static void reuse_in_loop(Planner *pl, const Step *loop) {
+  Program *p = pl->program;
+  Leaves leaves = {NULL, 0, 0};
+  collect_leaves(p, loop, &leaves);
+  Lives lives = {p, NEW_ARRAY(p->arena, int, p->buffers.len), NEW_ARRAY(p->arena, int, p->buffers.len), 0};
+  memset(lives.first, -1, sizeof *lives.first * (size_t)p->buffers.len);
+  for (; lives.position < leaves.len; lives.position++) step_visit_tensors(leaves.at[lives.position], note_life, &lives);
+  for (int b = 0; b < p->buffers.len; b++)
+    if (p->buffers.at[b].first != pl->position || p->buffers.at[b].last != pl->position) lives.first[b] = lives.last[b] = -1;
+  for (int i = 0; i < leaves.len; i++)
+    if (leaves.at[i]->kind == STEP_KERNEL) reuse_in_kernel(p, &lives, &leaves.at[i]->kernel, i);
+}
+
+static void reuse_in_step(Planner *pl, Lives *lives, const Step *step) {
+  if (step->kind == STEP_LOOP) reuse_in_loop(pl, step);
+  if (step->kind == STEP_KERNEL) reuse_in_kernel(pl->program, lives, &step->kernel, pl->position);
+}
+
 static void reuse_places(Planner *pl) {
   Program *p = pl->program;
+  Lives lives = {p, NEW_ARRAY(p->arena, int, p->buffers.len), NEW_ARRAY(p->arena, int, p->buffers.len), 0};
+  for (int b = 0; b < p->buffers.len; b++) {
+    lives.first[b] = p->buffers.at[b].first;
+    lives.last[b] = p->buffers.at[b].last;
+  }
   pl->position = 0;
   for (int k = 0; k < PROCEDURES; k++) {
     pl->position++;
     for (int i = 0; i < p->procedure[k].steps.len; i++) {
       pl->position++;
-      reuse_in_step(pl, p->procedure[k].steps.at[i]);
+      reuse_in_step(pl, &lives, p->procedure[k].steps.at[i]);
     }
     pl->position++;
   }

@@ -69,6 +69,11 @@ typedef struct {
   const char *vocabulary; // a file that tells what tokens stand for, in the directory of the data; or NULL
 } ParccWindows;
 
+// A loop over strips: s goes through [from, from + count) in intervals of at most `size` > 0.
+#define STRIPS(s, from, count, size)                                                                                   \
+  for (Interval s = {(from), (count) < (size) ? (count) : (size)}; s.len > 0;                                          \
+       s.lo += s.len, s.len = (from) + (count) - s.lo < (size) ? (from) + (count) - s.lo : (size))
+
 // Where the values of an input come from: two files (training and test split) in the directory given by --data.
 // value = stored value * scale + offset. kind NULL: no files, the program runs on --data synthetic only.
 typedef struct {

@@ -34,6 +34,19 @@ reduced alexnet -D batch=3 -D size=63 -D width=4 -D hidden=12 -D classes=5
 reduced resnet -D batch=3 -D size=32 -D depth=18 -D width=4 -D classes=5
 reduced inception_v3 -D batch=3 -D size=75 -D width=4 -D classes=5
 
+# Attention: what is needed grows with the context, not with its square.
+peak_at() {
+  stats gpt2 -D layers=2 -D width=128 -D heads=4 -D vocabulary=512 -D batch=1 -D context="$1" && figure peak_bytes
+}
+for context in 512 1024 2048; do
+  near=$(peak_at $context) far=$(peak_at $((2 * context)))
+  check "gpt2 needs $near bytes for a context of $context, $far for twice that" [ $((far * 10)) -le $((near * 21)) ]
+done
+bounded gpt2 -D layers=2 -D width=128 -D heads=4 -D vocabulary=512 -D context=1024 --ranks=2
+# The logits of a loss and their gradients: no more than strips of them.
+stats gpt2 -D layers=1 -D width=16 -D heads=1 -D vocabulary=50257 -D batch=8 -D context=128
+check "8 * 128 * 50257 logits are not in $(figure peak_bytes) bytes" [ "$(figure peak_bytes)" -lt $((8 * 128 * 50257 * 4 / 4)) ]
+
 # allocated RANKS MODEL OPTIONS...
 allocated() {
   n=$1
@@ -52,5 +65,6 @@ allocated 1 mlp -D batch=7
 allocated 3 mlp -D batch=7 --ranks=3
 allocated 2 lenet -D batch=5 --dtype f64 --ranks=2
 allocated 4 lenet -D batch=5 --mesh=a=2,b=2 --plan=random:5
+allocated 2 gpt2 -D layers=2 -D width=24 -D heads=4 -D vocabulary=300 -D batch=3 -D context=50 --strip-bytes=4000 --ranks=2
 check "parcc_arena alone allocates, and is called once" [ "$(grep -c parcc_arena "$tmp/one.cu")-$(grep -l 'cudaMalloc(' "$tmp/one.cu" "$root"/runtime/common/*.c | wc -l)" = 1-1 ]
 finish

@@ -71,6 +71,10 @@ SAMPLES = {
 }
 
 
+# Options of the programs of plans, not of the serial one.
+OPTIONS = {"strips": ["--strip-bytes=3000"]}
+
+
 class Failure(Exception):
     """What failed, in a word, and what was said."""
 
@@ -94,6 +98,8 @@ def compiler():
 class Model:
     """One model, its serial program, and the programs of its plans, in a folder of its own."""
 
+    options = []
+
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
         sample = SAMPLES.get(name)
@@ -111,6 +117,7 @@ class Model:
             file.write(text)
         self.defines = [word for define in (sample.defines if sample else []) for word in ("-D", define)]
         self.serial = self.train("serial", 1, [], False, 0)
+        self.options = OPTIONS.get(name, [])
 
     def command(self, kind, words, **more):
         """Runs a command in the folder and returns what it prints. Open MPI starts badly beside others that end, so each has a
@@ -132,7 +139,7 @@ class Model:
     def train(self, out, ranks, plan, check, seed):
         """Compiles, builds and runs a program. Its log and what it saved."""
         check = ["--check"] if check else []
-        self.command("parcc", [tool("PARCC", "parcc"), self.path, "-q", "--dtype=f64", *self.defines, *plan, "-o", f"{out}.cu"])
+        self.command("parcc", [tool("PARCC", "parcc"), self.path, "-q", "--dtype=f64", *self.defines, *self.options, *plan, "-o", f"{out}.cu"])
         build = [tool("PARCC_CC", "parcc-cc"), "--target=host", *compiler(), "-O0", *check, f"{out}.cu", "-o", out]
         warnings = self.command("parcc-cc", build)
         if warnings:

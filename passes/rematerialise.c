@@ -1,0 +1,248 @@
+// rematerialise: what the backward pass computes again rather than reads from memory.
+//
+// Requires: a sharded training graph. Guarantees: no operator of the backward pass reads a large result of the forward pass
+// that is cheap to make again from small ones.
+//
+//   forward   s[t, u] = sum(d) q[t, d] * k[u, d];  total[t] = sum(u) exp(s[t, u]);  ...
+//   backward  s.grad[t, u] = g[t, u] * exp(s[t, u]) / total[t]
+// becomes
+//   backward  s.again[t, u] = sum(d) q[t, d] * k[u, d];  s.grad[t, u] = g[t, u] * exp(s.again[t, u]) / total[t]
+//
+// Large: several times larger than all that it is made from. A chain of operators over the points of the large tensor is made again
+// as a whole, from results that are kept: matrices, rows, stored tensors. What is read again soon (the logits of a loss) is no
+// burden and stays.
+#include "contraction.h"
+#include "passes.h"
+#include "rewrite.h"
+
+enum { BULGE = 5 };             // how many times larger than what it is made from
+enum { RECOMPUTE_FLOPS = 640 }; // an element is worth so many operations
+enum { NEAR = 20 };             // operators between the making and the reading of what is read again soon
+enum { MAX_CHAIN = 40 };        // operators that are repeated for one tensor
+
+typedef VEC(int) Ids;
+
+typedef struct Rematerialiser {
+  Graph *graph;
+  const Mesh *mesh;
+  int64_t real_bytes, least_bytes;
+  Ids *readers;        // by tensor: operators
+  bool *kept;          // by tensor: is there when the program has run
+  bool *again;         // by tensor: to be made again
+  int *made;           // by tensor: its second making, or -1
+  int *first_producer; // by tensor: the operator that made it before the pass
+  int n_tensors;       // before the pass
+} Rematerialiser;
+
+// ---- facts -------------------------------------------------------------------------------------------------------
+
+typedef struct Reading {
+  Rematerialiser *r;
+  int op;
+} Reading;
+
+static void note_reader(void *ctx, int tensor) {
+  const Reading *reading = ctx;
+  vec_push(reading->r->graph->arena, &reading->r->readers[tensor], reading->op);
+}
+
+static void collect_facts(Rematerialiser *r) {
+  const Graph *graph = r->graph;
+  for (int i = 0; i < graph->ops.len; i++) {
+    Reading reading = {r, i};
+    op_visit_reads(&graph->ops.at[i], note_reader, &reading);
+  }
+  for (int i = 0; i < graph->stores.len; i++) r->kept[graph->stores.at[i].value] = true;
+  for (int i = 0; i < graph->losses.len; i++) r->kept[graph->losses.at[i].tensor] = true;
+  for (int i = 0; i < graph->metrics.len; i++) r->kept[graph->metrics.at[i].tensor] = true;
+}
+
+// Elements that the first rank holds, whose blocks are the largest.
+static double local_elements(const Rematerialiser *r, int tensor) {
+  const Tensor *t = graph_tensor(r->graph, tensor);
+  double elements = 1;
+  for (int i = 0; i < t->rank; i++) {
+    const uint32_t axes = layout_axes_of(&t->layout, r->mesh->n_axes, i);
+    elements *= (double)(axes != 0 ? cut_block(r->mesh, 0, axes, &t->layout.cut[i], t->extent[i]).len : t->extent[i]);
+  }
+  return elements;
+}
+
+static bool is_small(const Rematerialiser *r, int tensor, double elements) {
+  const Tensor *t = graph_tensor(r->graph, tensor);
+  return t->role != ROLE_VALUE || t->producer < 0 || (double)tensor_elements(t) * BULGE <= elements;
+}
+
+// ---- what it takes -----------------------------------------------------------------------------------------------
+
+typedef struct Chain { // the operators that make a tensor from small ones
+  const Rematerialiser *r;
+  double elements, flops;
+  Ids ops;
+  bool possible;
+} Chain;
+
+static void need(Chain *chain, int tensor);
+
+static void need_read(void *ctx, int tensor) { need(ctx, tensor); }
+
+static bool has_small_operands(const Chain *chain, const Op *op) {
+  Contraction c;
+  if (op->reduce != REDUCE_SUM || !contraction_match(chain->r->graph, op, &c)) return false;
+  return is_small(chain->r, c.a->access.tensor, chain->elements) &&
+         is_small(chain->r, c.b->access.tensor, chain->elements);
+}
+
+static void need(Chain *chain, int tensor) {
+  const Graph *graph = chain->r->graph;
+  if (!chain->possible || is_small(chain->r, tensor, chain->elements)) return;
+  const int id = graph_tensor(graph, tensor)->producer;
+  for (int i = 0; i < chain->ops.len; i++)
+    if (chain->ops.at[i] == id) return;
+  const Op *op = &graph->ops.at[id];
+  chain->possible = op->kind == OP_COMPUTE && op->phase == PHASE_FORWARD && chain->ops.len < MAX_CHAIN &&
+                    (op->reduce == REDUCE_NONE || has_small_operands(chain, op));
+  if (!chain->possible) return;
+  vec_push(graph->arena, &chain->ops, id);
+  chain->flops += op_flops(op);
+  op_visit_reads(op, need_read, chain);
+}
+
+// ---- is it read soon? --------------------------------------------------------------------------------------------
+
+typedef struct Between {
+  const Graph *graph;
+  bool *before; // by tensor: something that reads it, at length, is the operator asked about
+  bool any;
+} Between;
+
+static void note_before(void *ctx, int tensor) { ((Between *)ctx)->before[tensor] = true; }
+
+static void note_after(void *ctx, int tensor) {
+  Between *b = ctx;
+  b->any |= b->before[tensor];
+}
+
+// How many operators lie between the tensor and the operators of the backward pass that read it.
+static int distance(const Rematerialiser *r, int tensor) {
+  const Graph *graph = r->graph;
+  bool *leads = NEW_ARRAY(graph->arena, bool, graph->tensors.len); // to such an operator
+  bool *follows = NEW_ARRAY(graph->arena, bool, graph->tensors.len);
+  const int first = graph_tensor(graph, tensor)->producer;
+  for (int i = graph->ops.len - 1; i > first; i--) {
+    const Op *op = &graph->ops.at[i];
+    bool reader = op_any_result(op, leads);
+    for (int k = 0; k < r->readers[tensor].len; k++)
+      reader |= r->readers[tensor].at[k] == i && op->phase == PHASE_BACKWARD;
+    Between b = {graph, leads, false};
+    if (reader) op_visit_reads(op, note_before, &b);
+  }
+  follows[tensor] = true;
+  int n = 0;
+  for (int i = first + 1; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    Between b = {graph, follows, false};
+    op_visit_reads(op, note_after, &b);
+    for (int k = 0; k < op_results(op); k++) follows[op_result(op, k)] = b.any;
+    n += b.any && op_any_result(op, leads);
+  }
+  return n;
+}
+
+// ---- the choice --------------------------------------------------------------------------------------------------
+
+static bool is_read_backward(const Rematerialiser *r, int tensor) {
+  for (int i = 0; i < r->readers[tensor].len; i++)
+    if (r->graph->ops.at[r->readers[tensor].at[i]].phase == PHASE_BACKWARD) return true;
+  return false;
+}
+
+static void choose(Rematerialiser *r, int tensor) {
+  const Tensor *t = graph_tensor(r->graph, tensor);
+  if (t->role != ROLE_VALUE || t->producer < 0 || r->kept[tensor] || t->type != TYPE_REAL) return;
+  if (r->graph->ops.at[t->producer].phase != PHASE_FORWARD || !is_read_backward(r, tensor)) return;
+  if (local_elements(r, tensor) * (double)r->real_bytes <= (double)r->least_bytes) return;
+  Chain chain = {.r = r, .elements = (double)tensor_elements(t), .possible = true};
+  need(&chain, tensor);
+  if (!chain.possible || chain.ops.len == 0 || chain.flops > RECOMPUTE_FLOPS * chain.elements) return;
+  r->again[tensor] = distance(r, tensor) > NEAR;
+}
+
+// ---- making again ------------------------------------------------------------------------------------------------
+
+typedef struct Rewrite {
+  Rematerialiser *r;
+  const Op *old; // the operators as they were
+  double elements;
+} Rewrite;
+
+static void make_again(const Rewrite *w, int tensor);
+
+static void make_operand(void *ctx, int tensor) {
+  const Rewrite *w = ctx;
+  if (!is_small(w->r, tensor, w->elements)) make_again(w, tensor);
+}
+
+static const Expr *read_again(void *ctx, const Expr *e) {
+  const Rewrite *w = ctx;
+  if (e->kind != EXPR_ACCESS || w->r->made[e->access.tensor] < 0) return e;
+  return expr_access(w->r->graph->arena, w->r->made[e->access.tensor], e->type, e->access.rank, e->access.index,
+                     e->access.outside);
+}
+
+static void make_again(const Rewrite *w, int tensor) {
+  Rematerialiser *r = w->r;
+  Graph *graph = r->graph;
+  if (r->made[tensor] >= 0) return;
+  Tensor again = *graph_tensor(graph, tensor);
+  Op op = w->old[r->first_producer[tensor]];
+  op_visit_reads(&op, make_operand, (void *)w);
+  op.body = expr_map(graph->arena, op.body, read_again, (void *)w);
+  op.phase = PHASE_BACKWARD;
+  again.name = arena_printf(graph->arena, "%s.again", again.name);
+  op.out = graph_add_tensor(graph, again);
+  graph_add_op(graph, op);
+  r->made[tensor] = op.out;
+}
+
+static void make_if_chosen(void *ctx, int tensor) {
+  Rewrite *w = ctx;
+  if (tensor >= w->r->n_tensors || !w->r->again[tensor]) return;
+  w->elements = (double)tensor_elements(graph_tensor(w->r->graph, tensor));
+  make_again(w, tensor);
+}
+
+void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_bytes) {
+  const int n_tensors = graph->tensors.len, n_ops = graph->ops.len;
+  Rematerialiser rematerialiser = {.graph = graph,
+                                   .mesh = mesh,
+                                   .real_bytes = f64 ? 8 : 4,
+                                   .least_bytes = least_bytes,
+                                   .n_tensors = n_tensors},
+                 *r = &rematerialiser;
+  r->readers = NEW_ARRAY(graph->arena, Ids, n_tensors);
+  r->kept = NEW_ARRAY(graph->arena, bool, n_tensors);
+  r->again = NEW_ARRAY(graph->arena, bool, n_tensors);
+  r->made = NEW_ARRAY(graph->arena, int, n_tensors);
+  r->first_producer = NEW_ARRAY(graph->arena, int, n_tensors);
+  collect_facts(r);
+  for (int t = 0; t < n_tensors; t++) {
+    r->made[t] = -1;
+    r->first_producer[t] = graph_tensor(graph, t)->producer;
+    choose(r, t);
+  }
+  Rewrite w = {r, graph->ops.at, 0};
+  graph->ops.at = NULL;
+  graph->ops.len = graph->ops.cap = 0;
+  for (int i = 0; i < n_ops; i++) {
+    Op op = w.old[i];
+    if (op.kind == OP_COMPUTE && op.phase == PHASE_BACKWARD) {
+      op_visit_reads(&op, make_if_chosen, &w);
+      op.body = expr_map(graph->arena, op.body, read_again, &w);
+    }
+    graph_add_op(graph, op);
+  }
+  bool *wanted = NEW_ARRAY(graph->arena, bool, graph->ops.len);
+  for (int i = 0; i < graph->ops.len; i++) wanted[i] = true;
+  graph_keep_ops(graph, wanted); // producers by their new numbers
+}

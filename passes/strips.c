@@ -1,0 +1,585 @@
+// strips: which groups of operators run as a loop over strips of their rows.
+//
+// A product of matrices may be far larger than both of its operands: the scores of attention, the logits of a loss. Where all that
+// reads it goes row by row, or sums over the rows, none of it need exist as a whole:
+//   s[t, u] = sum(d) q[t, d] * k[u, d];  p[t, u] = exp(s[t, u]) / total[t];  y[t, d] = sum(u) p[t, u] * v[u, d]
+// becomes
+//   for intervals of t:  s of the interval;  p of the interval;  that part of y
+// A result without the dimension (v.grad[u, d] = sum(t) p[t, u] * y.grad[t, d]) is added to by every interval.
+//
+// Requires: the groups of a graph. Guarantees: the groups of a strip are kernels and products with the same dimensions to loop over;
+// nothing outside lies between them; what is only read inside is read at the interval at hand; no change of layout is inside. A strip
+// may join both ends of forward and backward pass: the logits, the loss and their gradients.
+#include "strips.h"
+
+#include "contraction.h"
+#include "rewrite.h"
+
+enum { MAX_GROUPS = 32 };
+enum { BALANCE = 4 }; // how many times larger than what is inside may be what every interval reads or adds to again
+enum { BULGE = 5 };   // how many times larger than its operands a product is that strips are for
+
+typedef VEC(int) Ids;
+
+typedef struct Finder {
+  Lowering *l;
+  Arena *arena;
+  const Graph *graph;
+  Grouping *g;
+  Strips *strips;
+  int64_t bytes;
+  int *maker;                  // by tensor: its group, or -1
+  Ids *reader_ops;             // by tensor
+  bool *bulge;                 // by tensor
+  int *parent;                 // by group: union of those that share a bulge
+  int (*loop_of)[IR_MAX_DIMS]; // by group and class: dimension of the strip
+  int (*loop_at)[IR_MAX_RANK]; // by tensor and position: the same
+  uint32_t refused;            // dimensions of the strip at hand
+  bool *follows;               // by group, in a search
+} Finder;
+
+// ---- facts -------------------------------------------------------------------------------------------------------
+
+static const Op *op_at(const Finder *f, int op) { return &f->graph->ops.at[op]; }
+
+static Group *group_at(const Finder *f, int group) { return &f->g->groups.at[group]; }
+
+static bool is_product(const Group *group) {
+  return group->kind == GROUP_GEMM && !group->looped && group->ops.len == 1;
+}
+
+static bool can_be_in_strip(const Group *group) {
+  return (group->kind == GROUP_KERNEL || is_product(group)) &&
+         (group->phase == PHASE_FORWARD || group->phase == PHASE_BACKWARD);
+}
+
+// The class of a dimension of an operator in its group.
+static int class_of(const Finder *f, int op, int d) {
+  return group_at(f, f->g->group_of[op])->kind == GROUP_KERNEL ? f->g->class_of[op][d] : d;
+}
+
+typedef struct Reading {
+  Finder *f;
+  int op;
+} Reading;
+
+static void note_reader(void *ctx, int tensor) {
+  const Reading *r = ctx;
+  Ids *list = &r->f->reader_ops[tensor];
+  if (list->len == 0 || list->at[list->len - 1] != r->op) vec_push(r->f->arena, list, r->op);
+}
+
+static void collect_facts(Finder *f) {
+  for (int t = 0; t < f->graph->tensors.len; t++) f->maker[t] = -1;
+  for (int i = 0; i < f->graph->ops.len; i++) {
+    const Op *op = op_at(f, i);
+    for (int r = 0; r < op_results(op); r++) f->maker[op_result(op, r)] = f->g->group_of[i];
+    Reading reading = {f, i};
+    op_visit_reads(op, note_reader, &reading);
+  }
+}
+
+static double elements(const Finder *f, int tensor) { return (double)tensor_elements(graph_tensor(f->graph, tensor)); }
+
+static int64_t real_bytes(const Finder *f) { return f->l->program->model->f64 ? 8 : 4; }
+
+static double local_bytes(const Finder *f, int tensor) {
+  const Tensor *t = graph_tensor(f->graph, tensor);
+  double bytes = t->type == TYPE_REAL ? (double)real_bytes(f) : 4;
+  for (int i = 0; i < t->rank; i++) bytes *= (double)extent_max(f->l->program, lowering_tensor_extent(f->l, t, i));
+  return bytes;
+}
+
+// All that reads the tensor can be in a strip with what makes it.
+static bool stays_inside(const Finder *f, int tensor, bool across) {
+  if (f->g->leaves[tensor] || graph_tensor(f->graph, tensor)->role != ROLE_VALUE || f->reader_ops[tensor].len == 0)
+    return false;
+  for (int i = 0; i < f->reader_ops[tensor].len; i++) {
+    const Group *reader = group_at(f, f->g->group_of[f->reader_ops[tensor].at[i]]);
+    if (!can_be_in_strip(reader) || (!across && reader->phase != group_at(f, f->maker[tensor])->phase)) return false;
+  }
+  return true;
+}
+
+static double operand_elements(const Finder *f, const Expr *access) {
+  return graph_tensor(f->graph, access->access.tensor)->role == ROLE_PARAM ? 0 : elements(f, access->access.tensor);
+}
+
+static bool is_bulging_product(const Finder *f, const Group *group) {
+  Contraction c;
+  if (!is_product(group) || !contraction_match(f->graph, op_at(f, group->contraction), &c)) return false;
+  const double made = elements(f, op_at(f, group->contraction)->out);
+  return made >= BULGE * operand_elements(f, c.a) && made >= BULGE * operand_elements(f, c.b);
+}
+
+typedef struct Largest {
+  const Finder *f;
+  double elements;
+} Largest;
+
+static void note_bulge(void *ctx, int tensor) {
+  Largest *largest = ctx;
+  if (largest->f->bulge[tensor] && elements(largest->f, tensor) > largest->elements)
+    largest->elements = elements(largest->f, tensor);
+}
+
+// Bulges are made by products, and by kernels from bulges.
+static void find_bulges(Finder *f, bool across) {
+  for (int i = 0; i < f->g->groups.len; i++) {
+    const Group *group = group_at(f, f->g->order[i]);
+    if (!can_be_in_strip(group) || f->strips->of_group[f->g->order[i]] >= 0) continue;
+    Largest read = {f, 0};
+    for (int k = 0; k < group->ops.len; k++) op_visit_reads(op_at(f, group->ops.at[k]), note_bulge, &read);
+    for (int k = 0; k < group->ops.len; k++) {
+      const int out = op_at(f, group->ops.at[k])->out;
+      const bool grows = is_bulging_product(f, group) ||
+                         (group->kind == GROUP_KERNEL && read.elements > 0 && elements(f, out) * 2 >= read.elements);
+      f->bulge[out] = grows && stays_inside(f, out, across);
+    }
+  }
+}
+
+static int root(const Finder *f, int group) {
+  while (f->parent[group] != group) group = f->parent[group];
+  return group;
+}
+
+static void join_groups(Finder *f) {
+  for (int i = 0; i < f->g->groups.len; i++) f->parent[i] = i;
+  for (int t = 0; t < f->graph->tensors.len; t++)
+    for (int i = 0; f->bulge[t] && i < f->reader_ops[t].len; i++)
+      f->parent[root(f, f->g->group_of[f->reader_ops[t].at[i]])] = root(f, f->maker[t]);
+}
+
+// ---- dimensions --------------------------------------------------------------------------------------------------
+
+static bool has_group(const Strip *s, int group) {
+  for (int i = 0; i < s->groups.len; i++)
+    if (s->groups.at[i] == group) return true;
+  return false;
+}
+
+typedef struct Walk { // over the accesses of one operator to what the strip makes
+  Finder *f;
+  const Strip *s;
+  int op;
+  bool changed;
+} Walk;
+
+static void agree(Walk *w, int *known, int loop) {
+  if (loop < 0 || *known == loop) return;
+  if (*known >= 0) w->f->refused |= 1u << loop | 1u << *known;
+  else *known = loop, w->changed = true;
+}
+
+static void match(Walk *w, int tensor, int position, int d) {
+  int *at = &w->f->loop_at[tensor][position], *of = &w->f->loop_of[w->f->g->group_of[w->op]][class_of(w->f, w->op, d)];
+  agree(w, of, *at);
+  agree(w, at, *of);
+}
+
+static void match_access(void *ctx, const Expr *e) {
+  Walk *w = ctx;
+  if (e->kind != EXPR_ACCESS || !has_group(w->s, w->f->maker[e->access.tensor])) return;
+  for (int i = 0; i < e->access.rank; i++) {
+    const int d = access_full_dim(w->f->graph, op_at(w->f, w->op), e, i);
+    if (d >= 0) match(w, e->access.tensor, i, d);
+  }
+}
+
+// The dimensions of the largest bulge, through all groups of the strip.
+static void follow_dimensions(Finder *f, const Strip *s, int largest) {
+  for (int i = 0; i < graph_tensor(f->graph, largest)->rank; i++) f->loop_at[largest][i] = i;
+  f->refused = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = 0; i < s->groups.len; i++)
+      for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
+        Walk w = {f, s, group_at(f, s->groups.at[i])->ops.at[k], false};
+        const Op *op = op_at(f, w.op);
+        for (int d = 0; d < op->n_out; d++) match(&w, op->out, d, d);
+        expr_visit(op->body, match_access, &w);
+        changed |= w.changed;
+      }
+  }
+}
+
+// The operator's dimension that is the loop's; -1: none, or several.
+static int dim_of_loop(const Finder *f, int op, int loop) {
+  int found = -1;
+  for (int d = 0; d < op_at(f, op)->n_dims; d++) {
+    if (f->loop_of[f->g->group_of[op]][class_of(f, op, d)] != loop) continue;
+    if (found >= 0) return -1;
+    found = d;
+  }
+  return found;
+}
+
+// The loop's dimension goes through the operator row by row, or is summed over: *sums.
+static bool runs_through(const Finder *f, int op, int loop, bool *sums) {
+  const Group *group = group_at(f, f->g->group_of[op]);
+  const int d = dim_of_loop(f, op, loop);
+  if (d < 0) return false;
+  *sums = d >= op_at(f, op)->n_out;
+  if (is_product(group)) return true;
+  if (*sums) return group->ops.len == 1 && op_at(f, op)->reduce == REDUCE_SUM;
+  return group->rows >> f->g->class_of[op][d] & 1;
+}
+
+typedef struct Flow { // of a result to a reader inside the strip
+  const Finder *f;
+  int tensor, position, reader, loop;
+  bool aligned;
+} Flow;
+
+static void check_flow(void *ctx, const Expr *e) {
+  Flow *flow = ctx;
+  if (e->kind != EXPR_ACCESS || e->access.tensor != flow->tensor) return;
+  const int d = access_full_dim(flow->f->graph, op_at(flow->f, flow->reader), e, flow->position);
+  flow->aligned &= d >= 0 && d == dim_of_loop(flow->f, flow->reader, flow->loop);
+}
+
+static bool is_in(const Finder *f, const Strip *s, int op) { return has_group(s, f->g->group_of[op]); }
+
+// What the operator makes is read inside only at the interval at hand.
+static bool flows_along(const Finder *f, const Strip *s, int op, int loop, bool sums) {
+  const int out = op_at(f, op)->out;
+  for (int i = 0; i < f->reader_ops[out].len; i++) {
+    const int reader = f->reader_ops[out].at[i];
+    if (!is_in(f, s, reader)) continue;
+    Flow flow = {f, out, dim_of_loop(f, op, loop), reader, loop, !sums};
+    if (!sums) expr_visit(op_at(f, reader)->body, check_flow, &flow);
+    if (!flow.aligned) return false;
+  }
+  return true;
+}
+
+static bool is_loop(const Finder *f, const Strip *s, int loop, Extent *whole) {
+  bool first = true;
+  for (int i = 0; i < s->groups.len; i++)
+    for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
+      const int op = group_at(f, s->groups.at[i])->ops.at[k];
+      bool sums;
+      if (!runs_through(f, op, loop, &sums) || !flows_along(f, s, op, loop, sums)) return false;
+      const Extent extent = lowering_dim_extent(f->l, op_at(f, op), dim_of_loop(f, op, loop));
+      if (!first && !extent_equal(extent, *whole)) return false;
+      *whole = extent;
+      first = false;
+    }
+  return extent_max(f->l->program, *whole) > 1;
+}
+
+// ---- order -------------------------------------------------------------------------------------------------------
+
+// Whether the group, or one that is in a strip with it, comes after the strip at hand (whose groups are marked).
+static bool comes_after(Finder *f, int group, int *state, int first_op) {
+  enum { UNKNOWN, VISITED, AFTER };
+  if (state[group] != UNKNOWN) return state[group] == AFTER;
+  state[group] = VISITED;
+  const int strip = f->strips->of_group[group];
+  if (strip < 0 && group_at(f, group)->max_op < first_op) return false;
+  const Strip *s = strip >= 0 ? &f->strips->list.at[strip] : NULL;
+  for (int i = 0; i < (s != NULL ? s->groups.len : 1); i++) {
+    const Group *member = group_at(f, s != NULL ? s->groups.at[i] : group);
+    for (int k = 0; k < member->deps.len; k++)
+      if (comes_after(f, member->deps.at[k], state, first_op)) {
+        state[group] = AFTER;
+        return true;
+      }
+  }
+  return false;
+}
+
+// Takes in what reads from the strip and is read by it. False: some of that cannot run in strips.
+static bool take_in_between(Finder *f, Strip *s) {
+  enum { AFTER = 2 };
+  int *state = NEW_ARRAY(f->arena, int, f->g->groups.len), first_op = INT32_MAX;
+  for (int i = 0; i < s->groups.len; i++) {
+    state[s->groups.at[i]] = AFTER;
+    if (group_at(f, s->groups.at[i])->min_op < first_op) first_op = group_at(f, s->groups.at[i])->min_op;
+  }
+  const int n = s->groups.len;
+  for (int i = 0; i < n; i++) {
+    const Group *group = group_at(f, s->groups.at[i]);
+    for (int k = 0; k < group->deps.len; k++) comes_after(f, group->deps.at[k], state, first_op);
+  }
+  Ids all = {NULL, 0, 0};
+  for (int i = 0; i < f->g->groups.len; i++) {
+    const int group = f->g->order[i];
+    if (state[group] != AFTER) continue;
+    if (f->strips->of_group[group] >= 0 || !can_be_in_strip(group_at(f, group))) return false;
+    vec_push(f->arena, &all, group);
+  }
+  s->groups.at = all.at, s->groups.len = all.len, s->groups.cap = all.cap;
+  return s->groups.len <= MAX_GROUPS;
+}
+
+static void visit_group(Finder *f, int group, int *order, int *n) {
+  if (f->follows[group]) return;
+  const int strip = f->strips->of_group[group];
+  const Strip *s = strip >= 0 ? &f->strips->list.at[strip] : NULL;
+  const int members = s != NULL ? s->groups.len : 1;
+  for (int i = 0; i < members; i++) f->follows[s != NULL ? s->groups.at[i] : group] = true;
+  for (int i = 0; i < members; i++) {
+    const Group *member = group_at(f, s != NULL ? s->groups.at[i] : group);
+    for (int k = 0; k < member->deps.len; k++) visit_group(f, member->deps.at[k], order, n);
+  }
+  for (int i = 0; i < members; i++) order[(*n)++] = s != NULL ? s->groups.at[i] : group;
+}
+
+static void order_groups(Finder *f) {
+  int *order = NEW_ARRAY(f->arena, int, f->g->groups.len), n = 0;
+  for (int i = 0; i < f->graph->ops.len; i++) visit_group(f, f->g->group_of[i], order, &n);
+  f->g->order = order;
+  for (int i = 0; i < n; i++) {
+    Group *group = group_at(f, order[i]);
+    const int strip = f->strips->of_group[order[i]];
+    group->late = strip >= 0 && f->strips->list.at[strip].phase == PHASE_BACKWARD;
+    for (int k = 0; k < group->deps.len; k++) group->late |= group_at(f, group->deps.at[k])->late;
+    group->late &= group->phase == PHASE_FORWARD;
+  }
+}
+
+// ---- lengths -----------------------------------------------------------------------------------------------------
+
+typedef struct Touched { // a tensor that the strip makes or reads
+  double bytes;
+  uint32_t loops; // those that go through one of its dimensions
+} Touched;
+
+typedef struct Touch {
+  const Finder *f;
+  const int *loop; // dimensions of the strip that are looped over
+  int n_loops, op;
+  bool *seen; // by tensor
+  VEC(Touched) list;
+} Touch;
+
+static void touch(Touch *t, int tensor, const Expr *access) {
+  Touched touched = {.bytes = local_bytes(t->f, tensor)};
+  if (t->seen[tensor]) return;
+  t->seen[tensor] = true;
+  for (int k = 0; k < t->n_loops; k++) {
+    const int dim = dim_of_loop(t->f, t->op, t->loop[k]);
+    bool has = access == NULL && dim < op_at(t->f, t->op)->n_out;
+    for (int i = 0; access != NULL && i < access->access.rank; i++) has |= index_uses(&access->access.index[i], dim);
+    touched.loops |= (uint32_t)has << k;
+  }
+  vec_push(t->f->arena, &t->list, touched);
+}
+
+static void touch_access(void *ctx, const Expr *e) {
+  if (e->kind == EXPR_ACCESS) touch(ctx, e->access.tensor, e);
+}
+
+static Touch touched_by(const Finder *f, const Strip *s, const int *loop) {
+  Touch t = {.f = f, .loop = loop, .n_loops = s->n_loops, .seen = NEW_ARRAY(f->arena, bool, f->graph->tensors.len)};
+  for (int i = 0; i < s->groups.len; i++)
+    for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
+      t.op = group_at(f, s->groups.at[i])->ops.at[k];
+      touch(&t, op_at(f, t.op)->out, NULL);
+      expr_visit(op_at(f, t.op)->body, touch_access, &t);
+    }
+  return t;
+}
+
+static int64_t part(int64_t extent, int64_t length) { // intervals of about the same length
+  if (length < 1) length = 1;
+  const int64_t n = (extent + length - 1) / length;
+  return n <= 1 ? extent : (extent + n - 1) / n;
+}
+
+// Whether another group reads the tensor: it is in memory for certain.
+static bool is_handed_on(const Finder *f, int tensor) {
+  for (int i = 0; i < f->reader_ops[tensor].len; i++)
+    if (f->g->group_of[f->reader_ops[tensor].at[i]] != f->maker[tensor]) return true;
+  return false;
+}
+
+static double share(const Finder *f, const StripLoop *loop) {
+  return (double)loop->length / (double)extent_max(f->l->program, loop->whole);
+}
+
+// Chooses intervals, outer dimensions first, until what is inside has the wanted size; but what every interval reads or adds to
+// again stays in proportion to what is inside. False: no strips are needed, or none would help.
+static bool choose_lengths(Finder *f, Strip *s, const int *loop) {
+  double inside = 0;
+  for (int i = 0; i < s->inside.len; i++)
+    inside += is_handed_on(f, s->inside.at[i]) ? local_bytes(f, s->inside.at[i]) : 0;
+  if (inside <= (double)f->bytes) return false;
+  const Touch t = touched_by(f, s, loop);
+  double size = inside, largest = 0;
+  for (int i = 0; i < s->inside.len; i++)
+    if (local_bytes(f, s->inside.at[i]) > largest) largest = local_bytes(f, s->inside.at[i]);
+  for (int k = 0; k < s->n_loops; k++) {
+    const int64_t extent = extent_max(f->l->program, s->loop[k].whole);
+    s->loop[k].length = part(extent, (int64_t)((double)extent * (double)f->bytes / size));
+    size *= share(f, &s->loop[k]);
+  }
+  for (int k = s->n_loops - 1; k >= 0; k--) { // for one interval of each loop outside of it
+    double again = 0, once = largest;
+    for (int i = 0; i < t.list.len; i++) {
+      double bytes = t.list.at[i].loops >> k & 1 ? 0 : t.list.at[i].bytes;
+      for (int o = 0; o < k; o++)
+        if (t.list.at[i].loops >> o & 1) bytes *= share(f, &s->loop[o]);
+      again += bytes;
+    }
+    for (int o = 0; o < k; o++) once *= share(f, &s->loop[o]);
+    const int64_t extent = extent_max(f->l->program, s->loop[k].whole);
+    const int64_t least = (int64_t)((double)extent * again / (BALANCE * once)) + 1;
+    if (least > s->loop[k].length) s->loop[k].length = least < extent ? part(extent, least) : extent;
+  }
+  int n = 0;
+  for (int k = 0; k < s->n_loops; k++) n += share(f, &s->loop[k]) < 1;
+  return n > 0;
+}
+
+// ---- the strips --------------------------------------------------------------------------------------------------
+
+// What exists for one interval only, and what every interval adds to.
+static void sort_results(const Finder *f, Strip *s, const int *loop) {
+  s->inside.len = s->summed.len = 0;
+  for (int i = 0; i < s->groups.len; i++)
+    for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
+      const int op = group_at(f, s->groups.at[i])->ops.at[k], out = op_at(f, op)->out;
+      bool sums = false, inside = !f->g->leaves[out] && graph_tensor(f->graph, out)->role == ROLE_VALUE;
+      for (int n = 0; n < s->n_loops; n++) sums |= dim_of_loop(f, op, loop[n]) >= op_at(f, op)->n_out;
+      for (int r = 0; r < f->reader_ops[out].len; r++) inside &= is_in(f, s, f->reader_ops[out].at[r]);
+      if (sums) vec_push(f->arena, &s->summed, out);
+      else if (inside) vec_push(f->arena, &s->inside, out);
+    }
+}
+
+static void keep_loops(Strip *s, int *loop, const bool *keep) {
+  int n = 0;
+  for (int k = 0; k < s->n_loops; k++) {
+    if (!keep[k]) continue;
+    s->loop[n] = s->loop[k];
+    loop[n++] = loop[k];
+  }
+  s->n_loops = n;
+}
+
+static int find_block(Lowering *l, const StripLoop *loop) {
+  Program *p = l->program;
+  const char *name = arena_printf(l->arena, "%s_strip", loop->name);
+  for (int b = 0; b < p->blocks.len; b++) {
+    const RankBlock *block = &p->blocks.at[b];
+    if (block->strip && block->extent == loop->length && extent_equal(block->of, loop->whole) &&
+        str_eq(block->base, name))
+      return b;
+  }
+  const RankBlock block = {
+      .name = lowering_block_name(l, name), .base = name, .strip = true, .extent = loop->length, .of = loop->whole};
+  vec_push(l->arena, &p->blocks, block);
+  return p->blocks.len - 1;
+}
+
+static void accept(Finder *f, Strip *s, const int *loop) {
+  const int number = f->strips->list.len;
+  for (int k = 0; k < s->n_loops; k++) s->loop[k].block = find_block(f->l, &s->loop[k]);
+  for (int i = 0; i < s->groups.len; i++) {
+    f->strips->of_group[s->groups.at[i]] = number;
+    for (int m = 0; m < group_at(f, s->groups.at[i])->ops.len; m++) {
+      const int op = group_at(f, s->groups.at[i])->ops.at[m];
+      f->strips->of_op[op] = number;
+      for (int k = 0; k < s->n_loops; k++) f->strips->loop_of[op][dim_of_loop(f, op, loop[k])] = k;
+    }
+  }
+  for (int i = 0; i < s->inside.len; i++) {
+    const int tensor = s->inside.at[i], op = graph_tensor(f->graph, tensor)->producer;
+    f->strips->of_tensor[tensor] = number;
+    for (int k = 0; k < s->n_loops; k++) f->strips->loop_at[tensor][dim_of_loop(f, op, loop[k])] = k;
+  }
+  vec_push(f->arena, &f->strips->list, *s);
+}
+
+static int largest_bulge(const Finder *f, const Strip *s) {
+  int largest = -1;
+  for (int i = 0; i < s->groups.len; i++)
+    for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
+      const int out = op_at(f, group_at(f, s->groups.at[i])->ops.at[k])->out;
+      if (f->bulge[out] && (largest < 0 || elements(f, out) > elements(f, largest))) largest = out;
+    }
+  return largest;
+}
+
+static bool same_pins(const Finder *f, const Strip *s) {
+  const OpSharding *first = &op_at(f, group_at(f, s->groups.at[0])->ops.at[0])->sharding;
+  for (int i = 1; i < s->groups.len; i++) {
+    const OpSharding *other = &op_at(f, group_at(f, s->groups.at[i])->ops.at[0])->sharding;
+    if (memcmp(first->pin, other->pin, sizeof first->pin) != 0) return false;
+  }
+  return true;
+}
+
+static void try_strip(Finder *f, Strip *s) {
+  int loop[STRIP_MAX_LOOPS];
+  const int largest = largest_bulge(f, s);
+  if (largest < 0 || !take_in_between(f, s) || !same_pins(f, s)) return;
+  follow_dimensions(f, s, largest);
+  const Tensor *t = graph_tensor(f->graph, largest);
+  for (int i = 0; i < t->rank && s->n_loops < STRIP_MAX_LOOPS; i++) {
+    Extent whole = extent_fixed(1);
+    if (f->refused >> i & 1 || !is_loop(f, s, i, &whole)) continue;
+    s->loop[s->n_loops] = (StripLoop){.name = t->dim[i], .whole = whole};
+    loop[s->n_loops++] = i;
+  }
+  sort_results(f, s, loop);
+  if (s->n_loops == 0 || !choose_lengths(f, s, loop)) return;
+  bool keep[STRIP_MAX_LOOPS];
+  for (int k = 0; k < s->n_loops; k++) keep[k] = share(f, &s->loop[k]) < 1;
+  keep_loops(s, loop, keep);
+  sort_results(f, s, loop);
+  accept(f, s, loop);
+}
+
+static void find(Finder *f, bool across) {
+  memset(f->bulge, 0, sizeof *f->bulge * (size_t)f->graph->tensors.len);
+  find_bulges(f, across);
+  join_groups(f);
+  for (int g = 0; g < f->g->groups.len; g++) memset(f->loop_of[g], -1, sizeof f->loop_of[g]);
+  for (int t = 0; t < f->graph->tensors.len; t++) memset(f->loop_at[t], -1, sizeof f->loop_at[t]);
+  Strip *of_root = NEW_ARRAY(f->arena, Strip, f->g->groups.len);
+  for (int i = 0; i < f->g->groups.len; i++) {
+    const int group = f->g->order[i];
+    Strip *s = &of_root[root(f, group)];
+    if (f->strips->of_group[group] >= 0 || !can_be_in_strip(group_at(f, group))) continue;
+    vec_push(f->arena, &s->groups, group);
+    if (group_at(f, group)->phase > s->phase) s->phase = group_at(f, group)->phase;
+  }
+  for (int i = 0; i < f->g->groups.len; i++) {
+    Strip *s = &of_root[root(f, f->g->order[i])];
+    if (s->groups.len > 1 && s->groups.at[0] == f->g->order[i]) try_strip(f, s);
+  }
+}
+
+const Strips *strips_find(Lowering *l, Grouping *g, int64_t bytes) {
+  const int n_ops = g->graph->ops.len, n_tensors = g->graph->tensors.len, n_groups = g->groups.len;
+  Strips *strips = NEW(l->arena, Strips);
+  Finder finder = {.l = l, .arena = l->arena, .graph = g->graph, .g = g, .strips = strips, .bytes = bytes},
+         *f = &finder;
+  f->maker = NEW_ARRAY(l->arena, int, n_tensors);
+  f->reader_ops = NEW_ARRAY(l->arena, Ids, n_tensors);
+  f->bulge = NEW_ARRAY(l->arena, bool, n_tensors);
+  f->parent = NEW_ARRAY(l->arena, int, n_groups);
+  f->follows = NEW_ARRAY(l->arena, bool, n_groups);
+  f->loop_of = arena_alloc(l->arena, sizeof *f->loop_of * (size_t)n_groups);
+  f->loop_at = arena_alloc(l->arena, sizeof *f->loop_at * (size_t)n_tensors);
+  strips->of_group = NEW_ARRAY(l->arena, int, n_groups);
+  strips->of_op = NEW_ARRAY(l->arena, int, n_ops);
+  strips->of_tensor = NEW_ARRAY(l->arena, int, n_tensors);
+  strips->loop_of = arena_alloc(l->arena, sizeof *strips->loop_of * (size_t)n_ops);
+  strips->loop_at = arena_alloc(l->arena, sizeof *strips->loop_at * (size_t)n_tensors);
+  memset(strips->of_group, -1, sizeof *strips->of_group * (size_t)n_groups);
+  memset(strips->of_op, -1, sizeof *strips->of_op * (size_t)n_ops);
+  memset(strips->of_tensor, -1, sizeof *strips->of_tensor * (size_t)n_tensors);
+  memset(strips->loop_of, -1, sizeof *strips->loop_of * (size_t)n_ops);
+  memset(strips->loop_at, -1, sizeof *strips->loop_at * (size_t)n_tensors);
+  collect_facts(f);
+  find(f, true);
+  find(f, false);
+  if (strips->list.len == 0) return NULL;
+  order_groups(f);
+  return strips;
+}
