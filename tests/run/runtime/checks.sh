@@ -15,7 +15,7 @@ trap 'exit 130' INT TERM
 cd "$work" || exit 3
 export TMPDIR=$work # Open MPI starts badly beside others that start and end in the same place
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0
+export PYTHONDONTWRITEBYTECODE=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0
 passed=0 failed=0
 
 pass() { passed=$((passed + 1)); }
