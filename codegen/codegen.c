@@ -254,22 +254,33 @@ static void read_stored(Codegen *g) {
 
 // ---- what the runtime is told ------------------------------------------------------------------------------------
 
-// Of inputs that are windows of a sequence: how those lie in it.
+static const char *file_text(const Codegen *g, const char *name) {
+  return name == NULL ? "NULL" : arena_printf(g->arena, "\"%s\"", name_in_string(g->arena, name));
+}
+
+static void print_lines(const Codegen *g, int input, const DataSource *source, Text *out) {
+  text_printf(out, "\nstatic const ParccLines lines_%d = {%s, %lld, %lld, %lld, %lld, %s}; // vocabulary, begin, end, pad, unknown, part held out",
+              input, file_text(g, source->vocabulary), (long long)source->begin, (long long)source->end, (long long)source->pad,
+              (long long)source->unknown, name_number(g->arena, source->held_out, TYPE_REAL, true));
+}
+
+// Of inputs that are windows of a sequence or lines: how those lie in the file.
 static void print_windows(const Codegen *g, Text *out) {
   for (int i = 0; i < g->p->inputs.len; i++) {
     const DataSource *source = &g->p->model->inputs.at[i].source;
-    if (!source->sequence) continue;
+    if (source->form == FORM_LINES) print_lines(g, i, source, out);
+    if (source->form != FORM_WINDOWS) continue;
     text_printf(out, "\nstatic const ParccWindows windows_%d = {%lld, %lld, %s, %s}; // shift, stride, part held out for the test split, vocabulary",
                 i, (long long)source->shift, (long long)source->stride,
                 name_number(g->arena, source->held_out, TYPE_REAL, true),
-                source->vocabulary == NULL ? "NULL" : arena_printf(g->arena, "\"%s\"", name_in_string(g->arena, source->vocabulary)));
+                file_text(g, source->vocabulary));
   }
 }
 
 static void print_inputs(const Codegen *g, Text *out) {
   const Program *p = g->p;
   print_windows(g, out);
-  text_printf(out, "\nstatic const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows\n");
+  text_printf(out, "\nstatic const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows, lines\n");
   for (int i = 0; i < p->inputs.len; i++) {
     const Input *input = &p->model->inputs.at[i];
     const Tensor *tensor = graph_tensor(p->model->train, names_get(&p->model->train->tensor_names, input->name));
@@ -283,9 +294,10 @@ static void print_inputs(const Codegen *g, Text *out) {
       else text_printf(out, "\"%s\", ", name_in_string(g->arena, files[f]));
     }
     const double scale = input->source.kind == NULL ? 1 : input->source.scale;
-    const char *windows = input->source.sequence ? arena_printf(g->arena, "&windows_%d", i) : "NULL";
-    text_printf(out, "%s, %s, %s}},\n", name_number(g->arena, scale, TYPE_REAL, true),
-                name_number(g->arena, input->source.offset, TYPE_REAL, true), windows);
+    const char *windows = input->source.form == FORM_WINDOWS ? arena_printf(g->arena, "&windows_%d", i) : "NULL";
+    const char *lines = input->source.form == FORM_LINES ? arena_printf(g->arena, "&lines_%d", i) : "NULL";
+    text_printf(out, "%s, %s, %s, %s}},\n", name_number(g->arena, scale, TYPE_REAL, true),
+                name_number(g->arena, input->source.offset, TYPE_REAL, true), windows, lines);
   }
   text_printf(out, "};\n");
 }

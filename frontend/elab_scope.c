@@ -234,7 +234,7 @@ const char *elab_suggest_among(Elab *e, const char *word, const char *const *can
 
 static const char *const always[] = {"true", "false",  "training", "inf",     "pi",    "view", "len",
                                      "list", "range",  "rank",     "extent",  "floor", "str",  "idx",
-                                     "npy",  "text",   "tokens",   "select", "stop",     "uniform", "normal"};
+                                     "npy",  "text",   "tokens", "lines",   "select", "stop",     "uniform", "normal"};
 
 const char *elab_suggest(Elab *e, const char *name) {
   VEC(const char *) all = {0};

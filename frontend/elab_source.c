@@ -1,20 +1,30 @@
 // Data sources of train blocks: idx("train.gz", test = "test.gz"), text("book.txt", test = 0.1, shift = 1), ...
 #include <math.h>
+#include <stddef.h>
 
 #include "elab.h"
 
-typedef enum { KIND_ARRAY, KIND_WINDOWS } Kind; // bits below
-enum { FOR_ARRAY = 1 << KIND_ARRAY, FOR_WINDOWS = 1 << KIND_WINDOWS, FOR_ALL = FOR_ARRAY | FOR_WINDOWS };
+enum { // bits: forms of sources
+  ARRAY = 1 << FORM_ARRAY,
+  WINDOWS = 1 << FORM_WINDOWS,
+  LINES = 1 << FORM_LINES,
+  ALL = ARRAY | WINDOWS | LINES
+};
 
 static const struct {
   const char *name;
-  Kind kind;
-} kinds[] = {{"idx", KIND_ARRAY}, {"npy", KIND_ARRAY}, {"text", KIND_WINDOWS}, {"tokens", KIND_WINDOWS}};
+  SourceForm form;
+} kinds[] = {
+    {"idx", FORM_ARRAY}, {"npy", FORM_ARRAY}, {"text", FORM_WINDOWS}, {"tokens", FORM_WINDOWS}, {"lines", FORM_LINES}};
 
 typedef struct Setter {
   const char *name;
-  unsigned kinds; // that take it
+  unsigned forms; // that take it
   bool (*set)(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source);
+  // without `set`, a whole number: its member of DataSource, what it is called, the least it may be
+  size_t member;
+  const char *what;
+  int64_t least;
 } Setter;
 
 static bool wants(Elab *e, const AstExpr *call, Loc loc, const char *what, Value v) {
@@ -33,7 +43,7 @@ static bool set_test(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource 
     source->test_file = v.string;
     return true;
   }
-  if (!source->sequence) return wants(e, call, loc, "the name of a file", v);
+  if (source->form == FORM_ARRAY) return wants(e, call, loc, "the name of a file", v);
   if (v.kind != VALUE_NUMBER || !(v.number > 0 && v.number < 1))
     return wants(e, call, loc,
                  "for 'test' the name of a file, or a number between 0 and 1, the part of the file to hold out", v);
@@ -41,19 +51,9 @@ static bool set_test(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource 
   return true;
 }
 
-static bool set_shift(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source) {
-  (void)call;
-  return value_whole(e, loc, v, "the shift of the windows", NULL, 0, &source->shift);
-}
-
-static bool set_stride(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source) {
-  (void)call;
-  return value_whole(e, loc, v, "the stride of the windows", NULL, 1, &source->stride);
-}
-
 static bool set_vocabulary(Elab *e, const AstExpr *call, Loc loc, Value v, DataSource *source) {
   if (str_eq(call->text, "text")) {
-    elab_error(e, loc, "the tokens of a text are its bytes: only 'tokens' takes a vocabulary");
+    elab_error(e, loc, "the tokens of a text are its bytes: only 'tokens' and 'lines' take a vocabulary");
     return false;
   }
   if (v.kind != VALUE_STRING || v.string[0] == '\0') return wants(e, call, loc, "the name of a file", v);
@@ -62,58 +62,70 @@ static bool set_vocabulary(Elab *e, const AstExpr *call, Loc loc, Value v, DataS
 }
 
 static const Setter setters[] = {
-    {"train", FOR_ALL, set_train}, // these two may also stand without a name
-    {"test", FOR_ALL, set_test},
-    {"shift", FOR_WINDOWS, set_shift},
-    {"stride", FOR_WINDOWS, set_stride},
-    {"vocabulary", FOR_WINDOWS, set_vocabulary},
+    {"train", ALL, set_train, 0, NULL, 0}, // these two may also stand without a name
+    {"test", ALL, set_test, 0, NULL, 0},
+    {"shift", WINDOWS, NULL, offsetof(DataSource, shift), "the shift of the windows", 0},
+    {"stride", WINDOWS, NULL, offsetof(DataSource, stride), "the stride of the windows", 1},
+    {"vocabulary", WINDOWS | LINES, set_vocabulary, 0, NULL, 0},
+    {"begin", LINES, NULL, offsetof(DataSource, begin), "a token", 0},
+    {"end", LINES, NULL, offsetof(DataSource, end), "a token", 0},
+    {"pad", LINES, NULL, offsetof(DataSource, pad), "a token", 0},
+    {"unknown", LINES, NULL, offsetof(DataSource, unknown), "a token", 0},
 };
 enum { N_SETTERS = sizeof setters / sizeof *setters, N_PLACES = 2 };
 
-static int find_kind(const char *name) {
+static bool set(Elab *e, const AstExpr *call, const Setter *setter, const AstArg *arg, DataSource *source) {
+  const Loc loc = arg->value->loc;
+  const Value v = elab_expr(e, arg->value);
+  if (setter->set != NULL) return setter->set(e, call, loc, v, source);
+  return value_whole(e, loc, v, setter->what, NULL, setter->least, (int64_t *)((char *)source + setter->member));
+}
+
+static int find_form(const char *name) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (str_eq(kinds[i].name, name)) return (int)kinds[i].kind;
+    if (str_eq(kinds[i].name, name)) return (int)kinds[i].form;
   return -1;
 }
 
 // "'train', 'test'"
-static const char *names_of_arguments(Elab *e, int kind) {
+static const char *names_of_arguments(Elab *e, int form) {
   const char *names = "";
   for (int s = 0; s < N_SETTERS; s++)
-    if (setters[s].kinds >> kind & 1)
+    if (setters[s].forms >> form & 1)
       names = arena_printf(e->arena, "%s%s'%s'", names, names[0] == '\0' ? "" : ", ", setters[s].name);
   return names;
 }
 
-static int find_setter(Elab *e, const AstExpr *call, int place, int kind) {
+static int find_setter(Elab *e, const AstExpr *call, int place, int form) {
   const AstArg *arg = &call->args.at[place];
   if (arg->name == NULL && place < N_PLACES) return place;
   if (arg->name == NULL) {
     elab_error(e, arg->value->loc, "'%s' takes %d arguments without a name, found more; its arguments are %s",
-               call->text, N_PLACES, names_of_arguments(e, kind));
+               call->text, N_PLACES, names_of_arguments(e, form));
     return -1;
   }
   for (int s = 0; s < N_SETTERS; s++)
-    if (str_eq(setters[s].name, arg->name) && setters[s].kinds >> kind & 1) return s;
+    if (str_eq(setters[s].name, arg->name) && setters[s].forms >> form & 1) return s;
   elab_error(e, arg->loc, "'%s' has no argument named '%s'; its arguments are %s", call->text, arg->name,
-             names_of_arguments(e, kind));
+             names_of_arguments(e, form));
   return -1;
 }
 
-bool elab_is_source(const char *name) { return find_kind(name) >= 0; }
+bool elab_is_source(const char *name) { return find_form(name) >= 0; }
 
 Value elab_source(Elab *e, const AstExpr *call) {
-  const int kind = find_kind(call->text);
+  const int form = find_form(call->text);
   bool given[N_SETTERS] = {false};
   if (!elab_in_train_block(e)) {
     elab_error(e, call->loc, "'%s' stands only in train { data NAME = %s(...); }", call->text, call->text);
     return value_error();
   }
   DataSource *source = NEW(e->arena, DataSource);
-  *source = (DataSource){.kind = call->text, .scale = 1, .sequence = kind == KIND_WINDOWS};
+  *source =
+      (DataSource){.kind = call->text, .scale = 1, .form = (SourceForm)form, .begin = -1, .end = -1, .unknown = -1};
   for (int i = 0; i < call->args.len; i++) {
     const AstArg *arg = &call->args.at[i];
-    const int s = find_setter(e, call, i, kind);
+    const int s = find_setter(e, call, i, form);
     if (s < 0) return value_error();
     if (given[s]) {
       elab_error(e, arg->name != NULL ? arg->loc : arg->value->loc, "the argument '%s' is given twice",
@@ -121,7 +133,7 @@ Value elab_source(Elab *e, const AstExpr *call) {
       return value_error();
     }
     given[s] = true;
-    if (!setters[s].set(e, call, arg->value->loc, elab_expr(e, arg->value), source)) return value_error();
+    if (!set(e, call, &setters[s], arg, source)) return value_error();
   }
   if (!given[0]) {
     elab_error(e, call->loc, "'%s' needs the name of a file: %s(\"train\", test = \"test\")", call->text, call->text);

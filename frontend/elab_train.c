@@ -206,6 +206,23 @@ void elab_train_block(Elab *e, const AstDef *train) {
   if (!t->steps.given && !t->epochs.given) e->model->steps = 100;
 }
 
+// Lines are tokens, and what they are filled up with are some of them.
+static void check_lines(Elab *e, const DataUse *data, const Input *input) {
+  const int id = names_get(&e->graph->tensor_names, input->name);
+  if (input->source.form != FORM_LINES || id < 0) return;
+  const Tensor *t = graph_tensor(e->graph, id);
+  if (t->type != TYPE_INT || t->rank != 2 || t->range == 0) {
+    elab_error(e, data->loc, "lines are tokens [batch, time] with a range: input '%s' is %s %s", t->name,
+               t->type == TYPE_INT ? "int" : "real", shape_text(e, id));
+    return;
+  }
+  const int64_t tokens[] = {input->source.begin, input->source.end, input->source.pad, input->source.unknown};
+  for (int i = 0; i < 4; i++)
+    if (tokens[i] >= t->range)
+      elab_error(e, data->loc, "token %lld is none of input '%s', whose tokens lie below %lld", (long long)tokens[i], t->name,
+                 (long long)t->range);
+}
+
 void elab_attach_data(Elab *e) {
   VEC(const char *) names = {0};
   for (int i = 0; i < e->model->inputs.len; i++) vec_push(e->arena, &names, e->model->inputs.at[i].name);
@@ -222,6 +239,7 @@ void elab_attach_data(Elab *e) {
     }
     if (is_error(data->value)) continue;
     input->source = *data->value.source;
+    check_lines(e, data, input);
     const int id = names_get(&e->graph->tensor_names, input->name);
     const bool scaled = input->source.scale != 1 || input->source.offset != floor(input->source.offset);
     if (id >= 0 && graph_tensor(e->graph, id)->type == TYPE_INT && scaled)

@@ -5,13 +5,20 @@
 #include "graph.h"
 #include "plan.h"
 
+// Samples are the rows of an array, windows of one long sequence, or lines of a text.
+typedef enum SourceForm { FORM_ARRAY, FORM_WINDOWS, FORM_LINES } SourceForm;
+
 typedef struct DataSource {
-  const char *kind; // "idx", "npy", "text", "tokens", or NULL: only synthetic data possible
+  const char *kind; // "idx", "npy", "text", "tokens", "lines", or NULL: only synthetic data possible
   const char *train_file, *test_file; // relative to --data; test_file may be NULL
   double scale, offset; // value = raw * scale + offset
-  bool sequence;        // text, tokens: samples are windows of one long sequence, and what follows holds
-  int64_t shift, stride; // window i begins at shift + i * stride; stride 0: the length of a window
-  double held_out;       // the test split is so much of the training file, its end; 0: test_file is
+  SourceForm form;
+  // FORM_WINDOWS: window i begins at shift + i * stride; stride 0: the length of a window
+  int64_t shift, stride;
+  // FORM_LINES: tokens before and behind each line and for words that are unknown, -1: none; what fills it up
+  int64_t begin, end, unknown, pad;
+  // of both
+  double held_out;        // the test split is so much of the training file, its end; 0: test_file is
   const char *vocabulary; // a file that tells what tokens stand for, relative to --data; or NULL
 } DataSource;
 

@@ -26,8 +26,8 @@ long data_samples(Split split) { return splits[split].samples; }
 static bool same_samples(const Source *sources, Fault *fault) {
   for (int i = 1; i < run.model->n_inputs; i++)
     if (sources[i].samples != sources[0].samples)
-      return fault_set(fault, FAIL_RUN, "%s has %ld samples, but %s has %ld", sources[i].array.file.path,
-                       sources[i].samples, sources[0].array.file.path, sources[0].samples);
+      return fault_set(fault, FAIL_RUN, "%s has %ld samples, but %s has %ld", source_file(&sources[i])->path,
+                       sources[i].samples, source_file(&sources[0])->path, sources[0].samples);
   return true;
 }
 
@@ -47,19 +47,26 @@ static bool open_split(Split split, Fault *fault) {
   return same_samples(sources, fault);
 }
 
+static void tell_cut(const Source *source, const char *split) {
+  if (source->synthetic || source->lines.cut == 0) return;
+  fprintf(stderr, "%s: %s split of %s: %ld of %ld lines do not fit into %zu tokens and are cut\n", run.model->name,
+          split, source->lines.file.path, source->lines.cut, source->lines.n, source->sample_elements);
+}
+
 // What the windows of a sequence leave over: of several inputs from one file, the one that reaches furthest tells.
 void data_tell(void) {
   for (int split = 0; split < 2; split++)
     for (int i = 0; splits[split].sources != NULL && i < run.model->n_inputs; i++) {
       const Source *source = &splits[split].sources[i];
       const size_t left = source_left_over(source);
+      const char *name = split == SPLIT_TEST ? "test" : "training";
+      tell_cut(source, name);
       bool furthest = left > 0;
       for (int k = 0; furthest && k < run.model->n_inputs; k++)
         furthest = k == i || !source_same_windows(source, source + k - i) || left < source_left_over(source + k - i);
       if (furthest)
-        fprintf(stderr, "%s: %s split of %s: %ld samples of %zu, %zu left over at the end\n", run.model->name,
-                split == SPLIT_TEST ? "test" : "training", source->array.file.path, source->samples,
-                source->sample_elements, left);
+        fprintf(stderr, "%s: %s split of %s: %ld samples of %zu, %zu left over at the end\n", run.model->name, name,
+                source->array.file.path, source->samples, source->sample_elements, left);
     }
 }
 

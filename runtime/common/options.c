@@ -188,8 +188,10 @@ static void print_files(const ParccInput *input) {
   const ParccSource *source = &input->source;
   printf("  %s: %s%s%s (%s", input->name, source->train, source->test != NULL ? ", " : "",
          source->test != NULL ? source->test : "", source->kind);
-  if (source->windows != NULL && source->windows->held_out > 0)
-    printf("; the test split is the last %g of it", source->windows->held_out);
+  const double held_out = source->windows != NULL ? source->windows->held_out
+                          : source->lines != NULL ? source->lines->held_out
+                                                  : 0;
+  if (held_out > 0) printf("; the test split is the last %g of it", held_out);
   printf(")\n");
 }
 

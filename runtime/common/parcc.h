@@ -61,6 +61,11 @@ typedef struct {
   long lo, len;
 } Interval;
 
+// A loop over strips: s goes through [from, from + count) in intervals of at most `size` > 0.
+#define STRIPS(s, from, count, size)                                                                                   \
+  for (Interval s = {(from), (count) < (size) ? (count) : (size)}; s.len > 0;                                          \
+       s.lo += s.len, s.len = (from) + (count) - s.lo < (size) ? (from) + (count) - s.lo : (size))
+
 // Of a file that is one long sequence, sample i is the window that begins at element shift + i * stride, as long as a sample
 // of the input. stride 0: as long as a window.
 typedef struct {
@@ -69,18 +74,23 @@ typedef struct {
   const char *vocabulary; // a file that tells what tokens stand for, in the directory of the data; or NULL
 } ParccWindows;
 
-// A loop over strips: s goes through [from, from + count) in intervals of at most `size` > 0.
-#define STRIPS(s, from, count, size)                                                                                   \
-  for (Interval s = {(from), (count) < (size) ? (count) : (size)}; s.len > 0;                                          \
-       s.lo += s.len, s.len = (from) + (count) - s.lo < (size) ? (from) + (count) - s.lo : (size))
+// Of a file whose lines are samples: each is its tokens, cut to the length of a sample or filled up. All tokens lie in the
+// range of the input.
+typedef struct {
+  const char *vocabulary; // a file of words, in the directory of the data; NULL: tokens are bytes
+  long begin, end;        // tokens put before and behind each line; -1: none
+  long pad, unknown;      // what fills up; what stands for a word that the vocabulary lacks, -1: an error
+  double held_out;        // as above, in lines
+} ParccLines;
 
 // Where the values of an input come from: two files (training and test split) in the directory given by --data.
 // value = stored value * scale + offset. kind NULL: no files, the program runs on --data synthetic only.
 typedef struct {
-  const char *kind; // "idx" or "npy": an array, whose first dimension counts samples; "text" or "tokens": a sequence; NULL
+  const char *kind; // "idx" or "npy": an array, whose first dimension counts samples; "text" or "tokens": a sequence; "lines"; NULL
   const char *train, *test;
   double scale, offset;
   const ParccWindows *windows; // of a sequence; else NULL
+  const ParccLines *lines;     // of lines; else NULL
 } ParccSource;
 
 typedef struct {

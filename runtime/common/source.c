@@ -131,7 +131,9 @@ static bool lay_out_samples(Source *source, size_t *end, Fault *fault) {
 bool source_open(Source *source, const ParccInput *input, const char *directory, bool test, Fault *fault) {
   char path[4096];
   const ParccWindows *windows = input->source.windows;
-  const char *name = test && (windows == NULL || windows->held_out == 0) ? input->source.test : input->source.train;
+  const ParccLines *lines = input->source.lines;
+  const double held_out = windows != NULL ? windows->held_out : lines != NULL ? lines->held_out : 0;
+  const char *name = test && held_out == 0 ? input->source.test : input->source.train;
   size_t first = 0, end = 0;
   *source = (Source){.input = input, .sample_elements = sample_elements(input)};
   if (input->source.kind == NULL || name == NULL)
@@ -139,6 +141,11 @@ bool source_open(Source *source, const ParccInput *input, const char *directory,
                      input->name, test ? " of the test split" : "");
   if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path)
     return fault_set(fault, FAIL_MISUSE, "--data: the path is too long");
+  if (lines != NULL) {
+    const bool right = lines_open(&source->lines, input, path, directory, test, fault);
+    source->samples = source->lines.n;
+    return right;
+  }
   if (!array_open(&source->array, path, input->source.kind, fault)) return false;
   if (windows != NULL) split_sequence(source, test, &first, &end);
   if (windows != NULL ? !find_windows(source, first, end, fault) : !lay_out_samples(source, &end, fault)) return false;
@@ -154,6 +161,10 @@ void source_align(Source *source, Source *other) {
   if (!source_same_windows(source, other)) return;
   const long samples = source->samples < other->samples ? source->samples : other->samples;
   source->samples = other->samples = samples;
+}
+
+const DataFile *source_file(const Source *source) {
+  return source->input->source.lines != NULL ? &source->lines.file : &source->array.file;
 }
 
 size_t source_left_over(const Source *source) {
@@ -181,12 +192,14 @@ uint64_t source_fingerprint(const Source *source) {
   uint64_t hash = hash_word(0, (uint64_t)source->samples);
   for (int d = 1; d < input->rank; d++) hash = hash_word(hash, (uint64_t)input->extent[d]);
   if (input->source.windows != NULL) hash = hash_word(hash_word(hash, source->first), source->stride);
-  if (!source->synthetic) return hash_file(hash, &source->array.file);
+  if (!source->synthetic) return hash_file(hash, source_file(source));
   return hash_word(hash_word(hash_word(hash, source->seed), source->stream), (uint64_t)input->range);
 }
 
 void source_close(Source *source) {
-  if (!source->synthetic) array_close(&source->array);
+  if (source->synthetic) return;
+  if (source->input->source.lines != NULL) lines_close(&source->lines);
+  else array_close(&source->array);
 }
 
 // A long sequence is checked where it is read.
@@ -199,6 +212,10 @@ void source_copy(const Source *source, long sample, size_t first, size_t count, 
   const ParccInput *input = source->input;
   if (source->synthetic) {
     synthetic_copy(source->seed, source->stream, sample, first, count, input->type, input->range, dst);
+    return;
+  }
+  if (input->source.lines != NULL) {
+    lines_copy(&source->lines, sample, first, count, dst);
     return;
   }
   first += source->first + (size_t)sample * source->stride;

@@ -8,12 +8,14 @@
 
 #include "array.h"
 #include "fail.h"
+#include "lines.h"
 #include "parcc.h"
 
 typedef struct {
   const ParccInput *input;
   bool synthetic;
-  Array array;             // not synthetic
+  Array array;             // not synthetic, no lines
+  Lines lines;             // of a file of lines
   size_t first, stride;    // element of the array where sample 0 begins, and from there to the next
   size_t end;              // of a sequence: where the split's part of it ends
   bool unchecked;          // integers may be outside of the range: that is seen when they are read
@@ -36,6 +38,9 @@ bool source_same_windows(const Source *a, const Source *b);
 
 // Such have as many samples as the one that reaches furthest.
 void source_align(Source *source, Source *other);
+
+// The file of one that is not synthetic.
+const DataFile *source_file(const Source *source);
 
 // What a sequence leaves over at its end, behind the last window; 0 of an array.
 size_t source_left_over(const Source *source);

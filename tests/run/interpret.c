@@ -57,8 +57,13 @@ static ParccInput *list_inputs(int *ids) {
     for (int d = 0; d < tensor->rank; d++) inputs[i].extent[d] = (long)tensor->extent[d];
     const DataSource *source = &input->source;
     inputs[i].source =
-        (ParccSource){source->kind, source->train_file, source->test_file, source->scale, source->offset, NULL};
-    if (!source->sequence) continue;
+        (ParccSource){source->kind, source->train_file, source->test_file, source->scale, source->offset, NULL, NULL};
+    if (source->form == FORM_LINES) {
+      ParccLines *lines = NEW(arena, ParccLines);
+      *lines = (ParccLines){source->vocabulary, source->begin, source->end, source->pad, source->unknown, source->held_out};
+      inputs[i].source.lines = lines;
+    }
+    if (source->form != FORM_WINDOWS) continue;
     ParccWindows *windows = NEW(arena, ParccWindows);
     *windows = (ParccWindows){source->shift, source->stride, source->held_out, NULL};
     inputs[i].source.windows = windows;

@@ -1536,9 +1536,9 @@ static void evaluate(void) {
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
 
-static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows
-    {"image", PARCC_FLOAT, 4, {4, 3, 8, 8}, 0, {NULL, NULL, NULL, 1.0, 0.0, NULL}},
-    {"label", PARCC_INT, 1, {4}, 5, {NULL, NULL, NULL, 1.0, 0.0, NULL}},
+static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows, lines
+    {"image", PARCC_FLOAT, 4, {4, 3, 8, 8}, 0, {NULL, NULL, NULL, 1.0, 0.0, NULL, NULL}},
+    {"label", PARCC_INT, 1, {4}, 5, {NULL, NULL, NULL, 1.0, 0.0, NULL, NULL}},
 };
 
 static const char *const scalars[] = {"loss"};

@@ -380,9 +380,9 @@ static void evaluate(void) {
 
 static const ParccWindows windows_0 = {0, 0, 0.0, "pieces.bin"}; // shift, stride, part held out for the test split, vocabulary
 static const ParccWindows windows_1 = {1, 0, 0.0, "pieces.bin"}; // shift, stride, part held out for the test split, vocabulary
-static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows
-    {"token", PARCC_INT, 2, {8, 16}, 1000, {"tokens", "train.bin", "valid.bin", 1.0, 0.0, &windows_0}},
-    {"next", PARCC_INT, 2, {8, 16}, 1000, {"tokens", "train.bin", "valid.bin", 1.0, 0.0, &windows_1}},
+static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows, lines
+    {"token", PARCC_INT, 2, {8, 16}, 1000, {"tokens", "train.bin", "valid.bin", 1.0, 0.0, &windows_0, NULL}},
+    {"next", PARCC_INT, 2, {8, 16}, 1000, {"tokens", "train.bin", "valid.bin", 1.0, 0.0, &windows_1, NULL}},
 };
 
 static const char *const scalars[] = {"loss"};

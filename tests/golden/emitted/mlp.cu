@@ -594,9 +594,9 @@ static void evaluate(void) {
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
 
-static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows
-    {"image", PARCC_FLOAT, 4, {64, 1, 28, 28}, 0, {"idx", "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz", 0.00392156862745098, 0.0, NULL}},
-    {"label", PARCC_INT, 1, {64}, 10, {"idx", "train-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte.gz", 1.0, 0.0, NULL}},
+static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows, lines
+    {"image", PARCC_FLOAT, 4, {64, 1, 28, 28}, 0, {"idx", "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz", 0.00392156862745098, 0.0, NULL, NULL}},
+    {"label", PARCC_INT, 1, {64}, 10, {"idx", "train-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte.gz", 1.0, 0.0, NULL, NULL}},
 };
 
 static const char *const scalars[] = {"loss", "accuracy"};

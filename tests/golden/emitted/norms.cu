@@ -877,9 +877,9 @@ static void evaluate(void) {
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
 
-static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows
-    {"x", PARCC_DOUBLE, 2, {5, 12}, 0, {NULL, NULL, NULL, 1.0, 0.0, NULL}},
-    {"target", PARCC_DOUBLE, 2, {5, 12}, 0, {NULL, NULL, NULL, 1.0, 0.0, NULL}},
+static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows, lines
+    {"x", PARCC_DOUBLE, 2, {5, 12}, 0, {NULL, NULL, NULL, 1.0, 0.0, NULL, NULL}},
+    {"target", PARCC_DOUBLE, 2, {5, 12}, 0, {NULL, NULL, NULL, 1.0, 0.0, NULL, NULL}},
 };
 
 static const char *const scalars[] = {"loss"};

@@ -1002,9 +1002,9 @@ static void evaluate(void) {
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
 
-static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows
-    {"x", PARCC_FLOAT, 2, {7, 5}, 0, {NULL, NULL, NULL, 1.0, 0.0, NULL}},
-    {"label", PARCC_INT, 1, {7}, 4, {NULL, NULL, NULL, 1.0, 0.0, NULL}},
+static const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows, lines
+    {"x", PARCC_FLOAT, 2, {7, 5}, 0, {NULL, NULL, NULL, 1.0, 0.0, NULL, NULL}},
+    {"label", PARCC_INT, 1, {7}, 4, {NULL, NULL, NULL, 1.0, 0.0, NULL, NULL}},
 };
 
 static const char *const scalars[] = {"loss", "main", "near"};

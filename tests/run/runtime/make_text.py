@@ -1,5 +1,8 @@
 """make_text.py make DIR: writes the sequences that text.sh reads, right and damaged ones. Standard library only.
 
+make_text.py check_lines LOG DIR HELD_OUT: the same of the lines of source.txt and, with begin 2, those of target.txt; HELD_OUT 0:
+of the files test-source.txt and test-target.txt. HELD_OUT bytes: lines of source.txt, and their bytes with end 10, a tenth held out.
+
 make_text.py check LOG DIR/FILE SPLIT CONTEXT SHIFT STRIDE HELD_OUT: what a program of text.sh logged over one epoch and an
 evaluation is what windows of the tokens in FILE.json give; SPLIT is the file of the test split ("-": none).
 """
@@ -72,11 +75,56 @@ def make(root):
     os.makedirs(f"{root}/bad_folder.txt")
 
     # 2^26 and some tokens, almost all of them a hole in the file; the last one is too large.
+    make_lines(root)
+
     with open(f"{root}/huge.bin", "wb") as file:
         count = 2**26 + 1000
         file.write(header(20240520, 1, count))
         file.seek(1024 + 2 * (count - 1))
         file.write(struct.pack("<H", 300))
+
+
+WORDS = ["<pad>", "<unk>", "<s>", "</s>", "the", "cat", "sat", "on", "a", "mat", "and", "looked", "\u00e4u\u00dfert"]
+
+
+def make_lines(root):
+    def line(i):
+        words = [WORDS[4 + (i * 7 + k * (i + 3)) % 9] for k in range(i * 5 % 9)]
+        return words + (["dog"] if i % 4 == 1 else [])
+
+    for name, first, count in ("source", 0, 20), ("target", 100, 20), ("test-source", 50, 7), ("test-target", 80, 7):
+        lines = [line(first + i) for i in range(count)]
+        text = "".join("%s%s%s\n" % (" " * (i % 2), ("  " if i % 3 == 0 else "\t").join(words), "\r" if i % 5 == 0 else "")
+                       for i, words in enumerate(lines))
+        write(f"{root}/{name}.txt", (text[:-1] if name == "target" else text).encode())
+    write(f"{root}/words", "\n".join(WORDS).encode())
+    write(f"{root}/bad_words", "\n".join(WORDS * 20).encode())
+    write(f"{root}/bad_few.txt", b"the cat\n")
+
+
+def rows(path, length, begin=-1, end=-1, as_bytes=False):
+    result = []
+    for line in open(path, "rb").read().removesuffix(b"\n").split(b"\n"):
+        line = line.removesuffix(b"\r")
+        tokens = list(line) if as_bytes else [WORDS.index(w) if w in WORDS else 1 for w in line.decode().split()]
+        tokens = ([begin] if begin >= 0 else []) + tokens + ([end] if end >= 0 else [])
+        result.append((tokens + [0] * length)[:length])
+    return result
+
+
+def of_rows(a, b):
+    return [sum(x * (t + 1) + 1000 * x * y for t, (x, y) in enumerate(zip(*pair))) for pair in zip(a, b)]
+
+
+def check_lines(log, folder, held_out):
+    if held_out == "bytes":
+        train = of_rows(rows(folder + "/source.txt", 5, as_bytes=True), rows(folder + "/source.txt", 5, end=10, as_bytes=True))
+        compare(log, train[:18], train[18:])
+        return
+    train = of_rows(rows(folder + "/source.txt", 5), rows(folder + "/target.txt", 5, begin=2))
+    test = of_rows(rows(folder + "/test-source.txt", 5), rows(folder + "/test-target.txt", 5, begin=2))
+    n = len(train) - int(len(train) * float(held_out))
+    compare(log, *((train, test) if n == len(train) else (train[:n], train[n:])))
 
 
 def expected(values, context, shift, stride):
@@ -93,7 +141,10 @@ def check(log, train_file, test_file, context, shift, stride, held_out):
         values, test = values[:n], values[n:]
     else:
         test = json.load(open(test_file + ".json"))
-    train, test = expected(values, context, shift, stride), expected(test, context, shift, stride)
+    compare(log, expected(values, context, shift, stride), expected(test, context, shift, stride))
+
+
+def compare(log, train, test):
     lines = [json.loads(line) for line in open(log)]
     evaluation = lines.pop()
     steps = len(lines)
@@ -110,5 +161,7 @@ def check(log, train_file, test_file, context, shift, stride, held_out):
 
 if sys.argv[1] == "make":
     make(sys.argv[2])
+elif sys.argv[1] == "check_lines":
+    check_lines(*sys.argv[2:5])
 else:
     check(*sys.argv[2:5], *map(int, sys.argv[5:8]), float(sys.argv[8]))

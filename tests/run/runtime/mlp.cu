@@ -189,8 +189,8 @@ static const ParccInput inputs[] = {
      4,
      {BATCH, 1, 28, 28},
      0,
-     {"idx", "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz", 1. / 255, 0., NULL}},
-    {"label", PARCC_INT, 1, {BATCH}, CLASSES, {"idx", "train-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte.gz", 1., 0., NULL}},
+     {"idx", "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz", 1. / 255, 0., NULL, NULL}},
+    {"label", PARCC_INT, 1, {BATCH}, CLASSES, {"idx", "train-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte.gz", 1., 0., NULL, NULL}},
 };
 
 // -DEXPLODE=S: from step S on, the rate is such that the loss overflows.

@@ -18,8 +18,8 @@
 enum { BATCH = 4, A = 3, B = 1, C = 4 };
 
 static const ParccInput inputs[] = {
-    {"x", PARCC_DOUBLE, 4, {BATCH, A, B, C}, 0, {KIND, "x" EXT, "x_test" EXT, 0.5, 1., NULL}},
-    {"id", PARCC_INT, 1, {BATCH}, 1000, {KIND, "id" EXT, "id_test" EXT, 1., 0., NULL}},
+    {"x", PARCC_DOUBLE, 4, {BATCH, A, B, C}, 0, {KIND, "x" EXT, "x_test" EXT, 0.5, 1., NULL, NULL}},
+    {"id", PARCC_INT, 1, {BATCH}, 1000, {KIND, "id" EXT, "id_test" EXT, 1., 0., NULL, NULL}},
 };
 static const char *const scalars[] = {"loss", "ids"};
 static const ParccModel model = {.name = "reader",

@@ -4,9 +4,16 @@
 
 python3 "$here/make_text.py" make data >out 2>&1 || fail "make_text.py"
 
-# program NAME TRAIN_SOURCE SHIFT OPTIONS...: the loss sums what it reads of both windows, so that their pairing counts.
+# program NAME TRAIN_SOURCE SHIFT OPTIONS...: windows, and the same so much later
 program() {
-  built=$1 source=$2 shift=$3
+  name=$1 source=$2 shift=$3
+  shift 3
+  pair "$name" "$source)" "$source, shift = $shift)" "$@"
+}
+
+# pair NAME SOURCE SOURCE OPTIONS...: the loss sums what it reads of both, so that their pairing counts.
+pair() {
+  built=$1 first=$2 second=$3
   shift 3
   cat >"$built.dnn" <<DNN
 model windows(batch = 4, context = 5, range = 256) {
@@ -18,8 +25,8 @@ model windows(batch = 4, context = 5, range = 256) {
   loss = mean(each * stop(scale[0]));
 }
 train {
-  data token = $source);
-  data later = $source, shift = $shift);
+  data token = $first;
+  data later = $second;
   epochs = 1;
 }
 DNN
@@ -63,6 +70,37 @@ program large16 'tokens("large_16.bin", test = 0.14' 1 --ranks=2 -D range=65536
 reads large16 2 large - 1 5 0.14
 program large32 'tokens("large_I.npy", test = 0.14' 1 --ranks=2 -D range=63000
 reads large32 2 large - 1 5 0.14
+
+section "lines"
+# lines NAME RANKS HELD_OUT
+lines() {
+  right "$1" sh -c "rm -f log; on $2 ./$1 --quiet --data data --eval --log log"
+  right "$1: the values" python3 "$here/make_text.py" check_lines log data "$3"
+}
+words='vocabulary = "words", unknown = 1'
+for n in 1 3; do
+  pair lines$n "lines(\"source.txt\", test = \"test-source.txt\", $words)" \
+    "lines(\"target.txt\", test = \"test-target.txt\", begin = 2, $words)" --ranks=$n
+  lines lines$n $n 0
+done
+pair lines_plan "lines(\"source.txt\", test = \"test-source.txt\", $words)" \
+  "lines(\"target.txt\", test = \"test-target.txt\", begin = 2, $words)" --ranks=4 --mesh a=2,b=2 --plan=random:3
+lines lines_plan 4 0
+pair lines_held "lines(\"source.txt\", test = 0.2, $words)" "lines(\"target.txt\", test = 0.2, begin = 2, $words)" --ranks=2
+lines lines_held 2 0.2
+pair lines_bytes 'lines("source.txt", test = 0.1)' 'lines("source.txt", test = 0.1, end = 10)' --ranks=1 -D batch=3
+lines lines_bytes 1 bytes
+right "what is cut is told" sh -c "./lines1 --data data 2>&1 | grep -qF 'lines do not fit into 5 tokens and are cut'"
+pair strict 'lines("source.txt", vocabulary = "words")' 'lines("target.txt", vocabulary = "words")' --ranks=2
+wrong 1 "data/source.txt: line 2: the vocabulary has no word 'dog'" "a word that is unknown" on 2 ./strict --quiet --data data
+pair large 'lines("source.txt", vocabulary = "bad_words")' 'lines("target.txt")' --ranks=1
+wrong 1 "data/bad_words: 260 words, but tokens lie below 256" "a vocabulary that is too large" ./large --quiet --data data
+pair odd "lines(\"source.txt\", $words)" "lines(\"bad_few.txt\", $words)" --ranks=1
+wrong 1 "data/bad_few.txt has 1 samples, but data/source.txt has 20" "pairs that are none" ./odd --quiet --data data
+pair small 'lines("bad_few.txt")' 'lines("bad_few.txt")' --ranks=1 -D range=110
+wrong 1 "data/bad_few.txt: line 1: too large a byte 't'" "a byte that is too large" ./small --quiet --data data
+pair none 'lines("bad_empty.txt")' 'lines("bad_empty.txt")' --ranks=1
+wrong 1 "data/bad_empty.txt: it has no samples" "no lines" ./none --quiet --data data
 
 section "going on"
 right "uninterrupted" on 2 ./held --quiet --data data --steps 11 --log whole --save whole.st
