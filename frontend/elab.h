@@ -409,6 +409,9 @@ void elab_assign(Elab *e, const AstStmt *stmt);
 void elab_input(Elab *e, const AstStmt *stmt);
 void elab_param(Elab *e, const AstStmt *stmt);
 void elab_state(Elab *e, const AstStmt *stmt);
+// Whether the elements of a tensor are made by an operator: not those of a view of something stored, which others may take new
+// values of before this one is stored.
+bool elab_is_computed(const Elab *e, int tensor);
 void elab_update(Elab *e, const AstStmt *stmt);
 void elab_loss(Elab *e, const AstStmt *stmt);
 void elab_metric(Elab *e, const AstStmt *stmt);

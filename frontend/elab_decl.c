@@ -246,6 +246,13 @@ static Value indexed_update(Elab *e, const AstStmt *stmt, const Tensor *state, c
   return elab_define(e, decl, dims, rank, stmt->value, -1, state->type, name, elab_stmt_name(e, decl->name));
 }
 
+bool elab_is_computed(const Elab *e, int tensor) {
+  const Tensor *t = graph_tensor(e->graph, tensor);
+  while (t->producer >= 0 && e->graph->ops.at[t->producer].kind == OP_VIEW)
+    t = graph_tensor(e->graph, e->graph->ops.at[t->producer].in);
+  return t->role == ROLE_VALUE;
+}
+
 // A new tensor with the value of `v`: for what is no result of an operator of its own.
 static Value copy(Elab *e, const AstStmt *stmt, const Tensor *state, Value v, const char *name) {
   Stmt s = stmt_begin(e, stmt->loc, name, elab_stmt_name(e, stmt->decl.name != NULL ? stmt->decl.name : name));
@@ -278,7 +285,7 @@ static Value whole_update(Elab *e, const AstStmt *stmt, const Tensor *state, con
                state->type == TYPE_INT ? "int" : "real", dims_text(e, dims, rank), value_describe(e, v));
     return value_error();
   }
-  return t->role == ROLE_VALUE ? v : copy(e, stmt, state, v, name);
+  return elab_is_computed(e, v.tensor) ? v : copy(e, stmt, state, v, name);
 }
 
 void elab_update(Elab *e, const AstStmt *stmt) {

@@ -219,7 +219,7 @@ static int new_value(Elab *e, Value v, int param, Loc loc) {
                def->name, shape_text(e, param), w.name, value_describe(e, v));
     return -1;
   }
-  if (graph_tensor(e->graph, v.tensor)->role == ROLE_VALUE) return v.tensor;
+  if (elab_is_computed(e, v.tensor)) return v.tensor;
   Op op = proto(e, def->name, e->of_layer, PHASE_UPDATE, loc);
   all_dims(e, v.tensor, &op);
   op.n_out = op.n_dims;
