@@ -13,6 +13,7 @@
 //     update dense2.w   ci/data                   # the operators of its update, and the optimizer's states
 //     eval accuracy.sum follow                    # in the evaluation graph only
 //     branch3           pin tensor=1
+//     block*.dense1     co/tensor         # every layer block1.dense1, block2.dense1, ... that has no line of its own
 //
 // What a line does not say, and what has no line, follows: an operator what it reads, an optimizer's state its parameter;
 // inputs, parameters and other states are then on every rank.
@@ -52,7 +53,8 @@ typedef enum PlanSubject {
 typedef struct PlanLine {
   PlanSubject subject;
   const char *graph; // the one graph that is meant ("init", "train", "eval"), or NULL
-  const char *name;
+  const char *name;    // with a '*' for any characters but '.': whatever is called so and has no line of its own
+  const char *pattern; // of a line that was made from such a one: its name, else NULL
   PlanChoice axis[MESH_MAX_AXES];
   Loc loc; // of the name
 } PlanLine;

@@ -3,6 +3,7 @@
 //   file    = { [ line ] [ "#" comment ] "\n" }
 //   line    = "plan" version model  |  "mesh" axis "=" size { "," axis "=" size }  |  subject choices
 //   subject = [ "init" | "train" | "eval" ] [ "op" | "layer" | "input" | "store" | "update" ] name
+//             a name may have a "*" in it, for any characters but "."
 //   choices = { dimension [ "*" unit ] "/" axes  |  "pin" axis "=" coordinate { "," axis "=" coordinate }
 //               |  "replicate" [ axes ]  |  "follow" }
 //   axes    = axis { "," axis }
@@ -75,6 +76,24 @@ static void next(Reader *r) {
                      kind == TOKEN_NUMBER ? number_of(start, end) : 0,
                      {r->file, r->line, col, col + (int)(end - start)}};
   if (kind != TOKEN_END) r->at = end;
+}
+
+// Lets the token at hand go on as the name of a subject, in which "*" stands for any characters.
+static void widen(Reader *r) {
+  const char *start = r->line_text + r->token.loc.col - 1, *end = start;
+  if (r->token.kind != TOKEN_NAME && !(r->token.kind == TOKEN_SIGN && *start == '*')) return;
+  while (end < r->end && (is_letter(*end) || is_digit(*end) || *end == '*' ||
+                          (*end == '.' && end + 1 < r->end && (is_letter(end[1]) || is_digit(end[1]) || end[1] == '*'))))
+    end++;
+  r->token.kind = TOKEN_NAME;
+  r->token.text = arena_strndup(r->arena, start, (size_t)(end - start));
+  r->token.loc.end_col = r->token.loc.col + (int)(end - start);
+  r->at = end;
+}
+
+static void next_of_subject(Reader *r) {
+  next(r);
+  widen(r);
 }
 
 static bool is_sign(const Reader *r, char sign) { return r->token.kind == TOKEN_SIGN && r->token.text[0] == sign; }
@@ -290,10 +309,10 @@ static bool read_subject(Reader *r, PlanLine *line) {
   Token name;
   if (r->token.kind == TOKEN_NAME && is_graph(r->token.text)) {
     line->graph = r->token.text;
-    next(r);
+    next_of_subject(r);
   }
   if (r->token.kind == TOKEN_NAME) line->subject = subject_of(r->token.text);
-  if (line->subject != PLAN_NAME) next(r);
+  if (line->subject != PLAN_NAME) next_of_subject(r);
   if (line->graph != NULL && line->subject > PLAN_LAYER) {
     problem_add(r->problems, line->loc, "'%s' lines hold for all graphs", plan_subject_word(line->subject));
     return false;
@@ -319,6 +338,7 @@ static bool is_new(Reader *r, const PlanLine *line) {
 
 static void read_line(Reader *r) {
   PlanLine line = {.loc = r->token.loc};
+  widen(r);
   if (is_word(r, "plan")) {
     read_plan(r);
   } else if (!r->has_plan) {

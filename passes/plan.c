@@ -24,6 +24,10 @@
 void plan_split(OpSharding *s, int axis, int dim, int64_t unit, const Mesh *mesh) {
   for (int a = 0; a < mesh->n_axes; a++) {
     if (s->dim[a] != dim || s->unit[a] == unit) continue;
+    if (axis == mesh->n_axes - 1) { // the batch is cut by samples, of which the last one may have any number
+      s->unit[a] = unit;
+      continue;
+    }
     const int64_t other = s->unit[a];
     if (other % unit == 0) unit = other;
     else if (unit % other != 0) return;
@@ -70,7 +74,7 @@ OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, c
     const ShardItem *said = a != batch_axis ? plan_shard_item(p, op->shard, &space, a) : NULL;
     const PlanChoice *choice = said != NULL ? &said->choice : &chosen[a];
     if (a != batch_axis && choice->kind != CHOICE_FOLLOW) take(&s, a, &space, choice, &p->mesh);
-    else if (!plan_follow_operands(&s, p, graph, op, a) && settled && a != batch_axis) plan_follow_readers(&s, p, graph, op, a);
+    else if (!plan_follow_operands(&s, p, graph, op, a) && settled && a != batch_axis) plan_follow_others(&s, p, graph, op, a);
   }
   return s;
 }
@@ -192,6 +196,34 @@ static void plan_graph(const Planner *p, Graph *graph) {
     if (graph->ops.at[i].kind == OP_VIEW) plan_expect_results(p, graph, &graph->ops.at[i]);
 }
 
+static void check_unit(const PlanChoice *chosen, const OpSharding *is, int n_axes, Problems *problems) {
+  for (int a = 0; a < n_axes - 1; a++) {
+    const bool of_batch = is->dim[a] >= 0 && is->dim[a] == is->dim[n_axes - 1];
+    if (chosen[a].kind != CHOICE_SPLIT || !of_batch || chosen[a].unit == is->unit[a] || chosen[a].unit == 1) continue;
+    if (problems_are_many(problems)) return;
+    problem_add(problems, chosen[a].loc, "'%s' is the batch here, which is cut by samples: its unit is %lld", chosen[a].dim,
+                (long long)is->unit[a]);
+    return;
+  }
+}
+
+// A unit that was asked for and cannot be had.
+static void check_units(const Planner *p, const Graph *graph, Problems *problems) {
+  PlanChoice chosen[MESH_MAX_AXES];
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    if (!plan_has_choice(graph, op)) continue;
+    plan_choices_of_op(p, graph, op, chosen);
+    check_unit(chosen, &op->sharding, p->mesh.n_axes, problems);
+  }
+  for (int t = 0; t < graph->tensors.len && graph == p->model->train; t++) {
+    if (graph_tensor(graph, t)->role != ROLE_INPUT) continue;
+    const OpSharding is = plan_stored(p, graph_tensor(graph, t)->name);
+    plan_choices_of_tensor(p, t, chosen);
+    check_unit(chosen, &is, p->mesh.n_axes, problems);
+  }
+}
+
 void pass_plan(Compilation *c) {
   if (c->plan_source.kind != PLAN_FILE) c->plan = plan_make(c->arena, c->model, &c->plan_source, &c->mesh);
   c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
@@ -202,4 +234,7 @@ void pass_plan(Compilation *c) {
   plan_graph(&p, c->model->init);
   plan_graph(&p, c->model->train);
   plan_graph(&p, c->model->eval);
+  if (c->plan_source.kind != PLAN_FILE) return;
+  check_units(&p, c->model->train, &c->problems);
+  check_units(&p, c->model->eval, &c->problems);
 }

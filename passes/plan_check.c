@@ -13,6 +13,7 @@ typedef struct Checker {
   Problems *problems;
   const Graph *graphs[3];
   Names seen; // lines by what they speak of
+  Spaces of_pattern; // of the lines so far that were made from the pattern at hand
 } Checker;
 
 // What a line speaks of.
@@ -193,6 +194,18 @@ static void check_choice(Checker *c, const Target *target, const PlanChoice *cho
   else if (!fits) problem_add(c->problems, choice->loc, "%s: %s", target->text, refusal);
 }
 
+// Of the lines that were made from a pattern one must be able to do what is asked: true for the last one, with what all have.
+static bool gather_pattern(Checker *c, int id, Target *target) {
+  const PlanLine *line = &c->p->plan->lines.at[id];
+  const bool last = id + 1 == c->p->plan->lines.len || line[1].pattern != line->pattern;
+  for (int s = 0; s < target->spaces.len; s++) vec_push(c->arena, &c->of_pattern, target->spaces.at[s]);
+  if (!last) return false;
+  target->text = arena_printf(c->arena, "'%.*s'", SHOWN, line->pattern);
+  target->spaces = c->of_pattern;
+  memset(&c->of_pattern, 0, sizeof c->of_pattern);
+  return true;
+}
+
 static void check_line(Checker *c, int id) {
   const PlanLine *line = &c->p->plan->lines.at[id];
   Target target;
@@ -204,6 +217,7 @@ static void check_line(Checker *c, int id) {
     problem_note(c->problems, c->p->plan->lines.at[before].loc, "the first one stands here");
   }
   if (target.subject == PLAN_OP || target.subject == PLAN_LAYER) names_set(&c->seen, key, id);
+  if (line->pattern != NULL && !gather_pattern(c, id, &target)) return;
   for (int a = 0; a < c->p->plan->mesh.n_axes; a++) {
     const PlanChoice *choice = &line->axis[a];
     bool said = choice->kind != CHOICE_SPLIT;

@@ -6,6 +6,8 @@
 //   w.grad[v, c] = w.grad.1[v, c] + w.grad.2[v, c]       both partial: the sum is, and is reduced once
 // Then its readers: where all of them want the same part of the result, no more than that is made:
 //   y.grad[n, c] = picked[n] * (label[n] == c)           made in the parts of c in which it is added to others
+// Then those that read the same partial sums: of these it takes the part that the others take, so that they are scattered.
+//   b.grad[c] = sum(n) y.grad[n, c]                      beside  w.grad[c, k] = sum(n) y.grad[n, c] * x[n, k], where x is cut
 // In the update of a parameter the gradient is not asked: the update is where the parameter and the states are.
 #include "planning.h"
 #include "sharding.h"
@@ -126,8 +128,37 @@ static Want want_of_uses(const Planner *p, const Graph *graph, int tensor, int a
   return uses->reported ? nothing : all;
 }
 
-void plan_follow_readers(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {
+// ---- others that read the same -------------------------------------------------------------------------------------
+
+typedef struct Beside {
+  const Planner *p;
+  const Graph *graph;
+  const Op *op;
+  int axis;
+  Want want;
+} Beside;
+
+// The first part that an operator behind this one takes of the partial sums.
+static void ask_beside(void *ctx, int tensor) {
+  Beside *b = ctx;
+  const Uses *uses = plan_uses(b->p, b->graph, tensor);
+  if (!sharding_makes_sums(b->graph, tensor, b->axis, &b->p->mesh)) return;
+  for (int i = 0; i < uses->ops.len && b->want.dim < 0; i++) {
+    const Op *other = &b->graph->ops.at[uses->ops.at[i]];
+    if (other <= b->op || other->kind != OP_COMPUTE) continue;
+    const Want want = want_of_reader(b->p, b->graph, other, tensor, b->axis);
+    const int dim = want.dim >= 0 ? sharding_dim_of(b->graph, b->op, tensor, want.dim) : -1;
+    if (dim >= 0 && (dim < b->op->n_out || b->op->reduce != REDUCE_ARGMAX)) b->want = (Want){dim, want.unit};
+  }
+}
+
+void plan_follow_others(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {
   if (op->kind != OP_COMPUTE || p->mesh.axis[axis].size == 1) return;
-  const Want want = want_of_uses(p, graph, op->out, axis);
+  Want want = want_of_uses(p, graph, op->out, axis);
+  if (want.dim < 0) {
+    Beside beside = {p, graph, op, axis, want};
+    op_visit_reads(op, ask_beside, &beside);
+    want = beside.want;
+  }
   if (want.dim >= 0) plan_split(s, axis, want.dim, want.unit, &p->mesh);
 }

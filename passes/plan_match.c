@@ -155,19 +155,20 @@ const Uses *plan_uses(const Planner *p, const Graph *graph, int tensor) {
 
 // ---- lines ---------------------------------------------------------------------------------------------------------
 
-static const char *line_key(Arena *arena, const char *graph, PlanSubject subject, const char *name) {
+const char *plan_line_key(Arena *arena, const char *graph, PlanSubject subject, const char *name) {
   return arena_printf(arena, "%s %s %s", graph != NULL ? graph : "", plan_subject_word(subject), name);
 }
 
-static bool is_op(const Planner *p, const char *name) {
+PlanSubject plan_subject_of(const Planner *p, const PlanLine *line, const char *name) {
   const Graph *graphs[3] = {p->model->init, p->model->train, p->model->eval};
+  if (line->subject != PLAN_NAME) return line->subject;
   for (int g = 0; g < 3; g++)
-    if (plan_find_op(graphs[g], name) != NULL) return true;
-  return false;
+    if (plan_find_op(graphs[g], name) != NULL) return PLAN_OP;
+  return PLAN_LAYER;
 }
 
 Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Mesh *mesh) {
-  Planner p = {.arena = arena, .model = model, .plan = plan, .mesh = *mesh};
+  Planner p = {.arena = arena, .model = model, .mesh = *mesh};
   p.lines.arena = p.layers.arena = p.stored.arena = arena;
   group_by_layer(&p, model->init);
   group_by_layer(&p, model->train);
@@ -176,11 +177,11 @@ Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Me
   p.uses[0] = uses_of_graph(&p, model->init);
   p.uses[1] = uses_of_graph(&p, model->train);
   p.uses[2] = uses_of_graph(&p, model->eval);
-  for (int i = 0; i < plan->lines.len; i++) {
-    const PlanLine *line = &plan->lines.at[i];
-    PlanSubject subject = line->subject;
-    if (subject == PLAN_NAME) subject = is_op(&p, line->name) ? PLAN_OP : PLAN_LAYER;
-    const char *key = line_key(arena, line->graph, subject, line->name);
+  p.plan = plan_expand(&p, plan);
+  for (int i = 0; i < p.plan->lines.len; i++) {
+    const PlanLine *line = &p.plan->lines.at[i];
+    const PlanSubject subject = plan_subject_of(&p, line, line->name);
+    const char *key = plan_line_key(arena, line->graph, subject, line->name);
     if (names_get(&p.lines, key) < 0) names_set(&p.lines, key, i);
     p.has_lines[subject] = true;
   }
@@ -207,8 +208,8 @@ const ShardItem *plan_shard_item(const Planner *p, int shard, const Space *space
 
 static const PlanLine *find_line(const Planner *p, const char *graph, PlanSubject subject, const char *name) {
   if (!p->has_lines[subject]) return NULL;
-  int line = graph != NULL ? names_get(&p->lines, line_key(p->arena, graph, subject, name)) : -1;
-  if (line < 0) line = names_get(&p->lines, line_key(p->arena, NULL, subject, name));
+  int line = graph != NULL ? names_get(&p->lines, plan_line_key(p->arena, graph, subject, name)) : -1;
+  if (line < 0) line = names_get(&p->lines, plan_line_key(p->arena, NULL, subject, name));
   return line >= 0 ? &p->plan->lines.at[line] : NULL;
 }
 

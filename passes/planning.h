@@ -30,7 +30,7 @@ typedef struct Uses {
 typedef struct Planner {
   Arena *arena;
   const Model *model;
-  const Plan *plan;
+  const Plan *plan;  // without patterns
   Mesh mesh;         // with the batch as its last axis
   Names lines;       // "GRAPH KIND NAME" -> line
   bool has_lines[PLAN_SUBJECTS]; // of this kind
@@ -49,6 +49,10 @@ Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Me
 Space plan_space_of_op(const Op *op);
 Space plan_space_of_tensor(const Tensor *tensor);
 int plan_dim(const Space *space, const char *name); // or -1
+// What a line speaks of by the name: a PLAN_NAME line of an operator or of a layer.
+PlanSubject plan_subject_of(const Planner *p, const PlanLine *line, const char *name);
+// The same for lines that speak of the same.
+const char *plan_line_key(Arena *arena, const char *graph, PlanSubject subject, const char *name);
 // Why a choice cannot be followed, or NULL.
 const char *plan_refuses(Arena *arena, const Space *space, const PlanChoice *choice);
 // True for operators that a plan speaks of: not views, which lie as their operands do, nor the makers of stored tensors.
@@ -67,6 +71,11 @@ void plan_choices_of_tensor(const Planner *p, int tensor, PlanChoice *chosen);
 // The item of the innermost @shard(...) that says something of an axis and can be followed, or NULL. shard: of an operator
 // or a tensor.
 const ShardItem *plan_shard_item(const Planner *p, int shard, const Space *space, int axis);
+
+// ---- plan_pattern.c: names with a "*"
+
+// The plan with a line for everything that a pattern matches and no line names. A pattern that matches nothing stays.
+const Plan *plan_expand(const Planner *p, const Plan *plan);
 
 // ---- plan.c: the sharding that comes of choices, and of what the model says itself
 
@@ -87,8 +96,9 @@ void plan_split(OpSharding *s, int axis, int dim, int64_t unit, const Mesh *mesh
 
 // What an operator or a view does as its operands lie; false: they say nothing.
 bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis);
-// What an operator does that all its readers want alike, all of them having a sharding.
-void plan_follow_readers(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis);
+// What an operator does that its readers want, all of them alike, or else what those behind it do that read the same partial
+// sums: all behind it have their shardings.
+void plan_follow_others(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis);
 
 // ---- plan_source.c: plans that are not read from a file
 

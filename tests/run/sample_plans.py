@@ -146,6 +146,31 @@ def resnet18_spatial(params):
     return {"all_reduce": reduce(weights + 5 * channels + batch * 512, 4), "exchange": halos}
 
 
+GPT2 = {"batch": 8, "steps": 1024, "width": 768, "words": 50257, "layers": 12}  # as the sample has them
+
+
+def gpt2_tensor_data(params):
+    """Of a group's half of the batch, four times [batch, steps, width] in every layer: what attention and the feedforward layer make,
+    and the gradients of what they read; once more the words looked up, and the gradient of what the logits are made of; maximum,
+    sum and picked logit of every step. Between the groups the gradients of what a rank has, and two scalars. For the norm of
+    the gradients, over the four ranks, a square of every parameter that is divided."""
+    states = GPT2["batch"] // 2 * GPT2["steps"]
+    divided = [name for name in params if name == "words" or name.endswith((".out.w", ".down.w")) or
+               name.split(".")[-2] in ("query", "key", "value", "up")]
+    held = sum((n // 4 if name in divided else n) for name, n in params.items() if name != "words")
+    held += -(-GPT2["words"] // 4) * GPT2["width"]
+    return {"all_reduce": reduce(states * GPT2["width"] * (4 * GPT2["layers"] + 2) + 3 * states + len(divided), 4) +
+            reduce(held + 2, 2)}
+
+
+def gpt2_sequence(params):
+    """Keys and values of every layer [batch, steps, width], whose gradients go back; the gradients of all parameters but those of
+    the places, which are made in parts and gathered for the update; two scalars, and the square of the places' gradient."""
+    states, layers, places = GPT2["batch"] * GPT2["steps"] * GPT2["width"], GPT2["layers"], params["positions1.w"]
+    return {"all_gather": gather(2 * layers * states + places, 4), "reduce_scatter": gather(2 * layers * states, 4),
+            "all_reduce": reduce(sum(params.values()) - places + 3, 4)}
+
+
 # ---- the plans
 
 class Case:
@@ -156,6 +181,8 @@ class Case:
 
 
 CASES = {
+    "gpt2-tensor-data": Case("gpt2", "", "batch=3 context=5 vocabulary=19 layers=2 width=12 heads=6", gpt2_tensor_data, **plans.BLUNT),
+    "gpt2-sequence": Case("gpt2", "", "batch=3 context=5 vocabulary=19 layers=2 width=12 heads=3", gpt2_sequence, **plans.BLUNT),
     "alexnet-one-weird-trick": Case("alexnet", "batch=16", "batch=5 size=63 width=4 hidden=12 classes=5", alexnet),
     "mlp-columns-rows": Case("mlp", "", "batch=7 size=12 width=9", mlp_columns_rows),
     "mlp-sharded-states": Case("mlp", "", "batch=7 size=12 width=9", mlp_sharded),
