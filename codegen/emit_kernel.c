@@ -92,8 +92,9 @@ static const char *define_kernel(KernelBook *book, const Step *step, KernelText 
 static const char *work_text(Arena *arena, const Program *p, const Kernel *k) {
   Extent work = extent_fixed(1);
   const int n = k->kind == KERNEL_FLAT ? k->n_dims : k->n_grid;
-  for (int d = n > KERNEL_MAX_GRID ? n - KERNEL_MAX_GRID : 0; d < n; d++) work = extent_mul(work, k->dims[d].extent);
-  return name_extent(arena, p, work);
+  for (int d = k->kind == KERNEL_FLAT ? 0 : kernel_text_extra_rows(k); d < n; d++) work = extent_mul(work, k->dims[d].extent);
+  const char *text = name_extent(arena, p, work);
+  return k->scatters ? arena_printf(arena, "PARTS * %s", text) : text;
 }
 
 // Every element is computed on its own: rows can share a block of threads.

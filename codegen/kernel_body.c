@@ -87,13 +87,78 @@ static void close(KernelText *e) {
   else text_printf(body, fits ? "%s %s" : "%s\n%s", head, fits ? statement : text);
 }
 
+typedef struct LaneDependence {
+  const KernelText *e;
+  bool found;
+} LaneDependence;
+
+static void find_lane(void *ctx, const Expr *e) {
+  LaneDependence *d = ctx;
+  if (e->kind == EXPR_ACCESS) d->found |= d->e->value[kernel_text_find(d->e, e->access.tensor)].kind != VALUE_NONE;
+}
+
+// Whether each lane has a place of its own.
+static bool is_in_lane(const KernelText *e, const Expr *at) {
+  LaneDependence d = {e, expr_uses_dim(at, e->k->n_grid - 1)};
+  expr_visit(at, find_lane, &d);
+  return d.found;
+}
+
+// Of the places of a result that is scattered to, the largest dimension is dealt out to parts.
+static bool is_dealt_out(const KernelText *e, const Stage *stage, int i) {
+  const Statement *s = &stage->statements.at[0];
+  int dealt = -1;
+  for (int j = 0; j < stage->n_inner && e->k->scatters; j++)
+    for (int o = 0; o < s->out_rank; o++) {
+      const int d = stage->inner[j];
+      if (s->out_dim[o] == d && (dealt < 0 || e->k->dims[d].global > e->k->dims[stage->inner[dealt]].global)) dealt = j;
+    }
+  return i == dealt;
+}
+
+static const char *pin_head(KernelText *e, const Stage *stage, int i) {
+  const int d = stage->inner[i];
+  const char *place = kernel_text_place(e, d, stage->at[i]);
+  return is_dealt_out(e, stage, i)
+             ? arena_printf(e->arena, "PLACE_OF_PART(%s, %s, %s, %s)", e->var[d], place, e->len[d], e->part)
+             : arena_printf(e->arena, "PLACE(%s, %s, %s)", e->var[d], place, e->len[d]);
+}
+
+// Loops over the inner dimensions, then the pinned places of all lanes, the lanes, and the pinned places of each.
+static void open_lanes(KernelText *e, const Stage *stage) {
+  for (int i = 0; i < stage->n_inner; i++) {
+    const int d = stage->inner[i];
+    if (stage->at[i] != NULL) continue;
+    kernel_text_line(e, "for (long %s = 0; %s < %s; %s++)", e->var[d], e->var[d], e->len[d], e->var[d]);
+    e->indent += 2;
+  }
+  for (int i = 0; i < stage->n_inner; i++) {
+    if (stage->at[i] == NULL || is_in_lane(e, stage->at[i])) continue;
+    kernel_text_line(e, "%s", pin_head(e, stage, i));
+    e->indent += 2;
+  }
+  open_lane(e);
+  for (int i = 0; i < stage->n_inner; i++) {
+    if (stage->at[i] == NULL || !is_in_lane(e, stage->at[i])) continue;
+    kernel_text_line(e, "%s {", pin_head(e, stage, i));
+    e->indent += 2;
+  }
+}
+
 static void close_inner(KernelText *e, const Stage *stage) {
   if (!is_lanes(e)) {
     close(e);
     return;
   }
+  int loops = stage->n_inner;
+  for (int i = 0; i < stage->n_inner; i++) {
+    if (stage->at[i] == NULL || !is_in_lane(e, stage->at[i])) continue;
+    e->indent -= 2;
+    loops--;
+    kernel_text_line(e, "}");
+  }
   close_lane(e);
-  e->indent -= 2 * stage->n_inner;
+  e->indent -= 2 * loops;
 }
 
 static void set_value(KernelText *e, const Statement *s, ValueKind kind, const char *name) {
@@ -184,12 +249,7 @@ static void finish_accumulator(KernelText *e, const Statement *s, const Accumula
 
 static void open_inner(KernelText *e, const Stage *stage) {
   if (is_lanes(e)) {
-    for (int i = 0; i < stage->n_inner; i++) {
-      const int d = stage->inner[i];
-      kernel_text_line(e, "for (long %s = 0; %s < %s; %s++)", e->var[d], e->var[d], e->len[d], e->var[d]);
-      e->indent += 2;
-    }
-    open_lane(e);
+    open_lanes(e, stage);
     return;
   }
   Text head = {.arena = e->arena};
@@ -254,8 +314,20 @@ static bool emit_extreme(KernelText *e, const Stage *stage) {
   return true;
 }
 
+static void emit_scatter(KernelText *e, const Stage *stage) {
+  const Statement *s = &stage->statements.at[0];
+  open_inner(e, stage);
+  const char *text = kernel_text_value(e, s->body);
+  kernel_text_line(e, "%s += %s;", result_element(e, s), text);
+  close_inner(e, stage);
+}
+
 static void emit_inner_stage(KernelText *e, const Stage *stage) {
   if (emit_extreme(e, stage)) return;
+  if (e->k->scatters) {
+    emit_scatter(e, stage);
+    return;
+  }
   Accumulator *acc = NEW_ARRAY(e->arena, Accumulator, stage->statements.len);
   for (int i = 0; i < stage->statements.len; i++)
     if (stage->statements.at[i].reduce != REDUCE_NONE) acc[i] = declare_accumulator(e, &stage->statements.at[i]);
@@ -306,6 +378,11 @@ static void emit_row_stage(KernelText *e, const Stage *stage) {
 
 // ---- the kernel --------------------------------------------------------------------------------------------------
 
+int kernel_text_extra_rows(const Kernel *k) {
+  const int n = k->n_grid + k->scatters;
+  return n > KERNEL_MAX_GRID ? n - KERNEL_MAX_GRID : 0;
+}
+
 // The head of the loop over rows: GRID3(n, N, c, C, h, H), FLAT(i, count), GRID2_LANES(n, N, c0, lanes, C).
 static void open_rows(KernelText *e) {
   const Kernel *k = e->k;
@@ -314,12 +391,13 @@ static void open_rows(KernelText *e) {
     return;
   }
   Text head = {.arena = e->arena};
-  const int n = k->n_grid, extra = n > KERNEL_MAX_GRID ? n - KERNEL_MAX_GRID : 0;
+  const int n = k->n_grid, extra = kernel_text_extra_rows(k);
   for (int d = 0; d < extra; d++)
     text_printf(&head, "for (long %s = 0; %s < %s; %s++) ", e->var[d], e->var[d], e->len[d], e->var[d]);
   text_printf(&head, "GRID");
-  if (n - extra > 1) text_printf(&head, "%d", n - extra);
+  if (n - extra + k->scatters > 1) text_printf(&head, "%d", n - extra + k->scatters);
   text_printf(&head, "%s(", is_lanes(e) ? "_LANES" : "");
+  if (k->scatters) text_printf(&head, "%s, PARTS, ", e->part);
   for (int d = extra; d < n; d++) {
     const bool last = is_lanes(e) && d == n - 1;
     text_printf(&head, "%s%s%s, %s", d == extra ? "" : ", ", last ? e->first_lane : e->var[d], last ? ", lanes" : "",

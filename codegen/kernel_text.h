@@ -26,6 +26,7 @@ typedef struct KernelText {
   bool generic; // names that do not depend on the model, to compare kernels
   Names taken;
   const char *var[IR_MAX_DIMS];       // loop variables
+  const char *part;                   // of a kernel that scatters: which places are its own
   const char *first_lane;             // KERNEL_LANES: where the lanes of a thread begin along the last row dim
   const char *len[IR_MAX_DIMS];       // their extents: a parameter or a literal
   const char **pointer;               // by kernel tensor; those that share a buffer share a name
@@ -56,11 +57,15 @@ void kernel_text_line(KernelText *e, const char *format, ...) __attribute__((for
 const char *kernel_text_position(KernelText *e, int t, int i, const Index *index);
 // The place of an element in kernel tensor t, from its positions along the dimensions.
 const char *kernel_text_offset(KernelText *e, int t, int rank, const Index *index, const char *const *position);
+// The place that a global position of dimension d has in this rank's part.
+const char *kernel_text_place(KernelText *e, int d, const Expr *position);
 // An expression, in parentheses where it has operators; lines that it needs before it are appended to the body.
 const char *kernel_text_expr(KernelText *e, const Expr *x);
 // The same as a statement's right-hand side: without parentheses around the whole.
 const char *kernel_text_value(KernelText *e, const Expr *x);
 
+// How many rows are loops in sequence, around those that GRID takes.
+int kernel_text_extra_rows(const Kernel *k);
 // Appends the whole body: rows, stages, statements.
 void kernel_text_body(KernelText *e);
 

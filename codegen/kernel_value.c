@@ -77,6 +77,7 @@ static bool literal_extent(const KernelText *e, int d) {
 }
 
 void kernel_text_name_dims(KernelText *e) {
+  if (e->k->scatters) e->part = kernel_text_fresh(e, "part", "part");
   for (int d = 0; d < e->k->n_dims; d++) {
     const LoopDim *dim = &e->k->dims[d];
     const bool flat = e->k->kind == KERNEL_FLAT;
@@ -201,6 +202,10 @@ static const char *after_start(KernelText *e, const char *position, Extent exten
   text_printf(&text, "%s", position);
   add_start(e, &text, -extent.fixed, extent.block);
   return text_str(&text);
+}
+
+const char *kernel_text_place(KernelText *e, int d, const Expr *position) {
+  return after_start(e, kernel_text_value(e, position), e->k->dims[d].extent);
 }
 
 // The element's offset by Horner's rule; position[i] are the local indices.

@@ -1,5 +1,5 @@
 // Building and measuring graphs.
-#include "graph.h"
+#include "pin.h"
 
 #include <math.h>
 
@@ -172,5 +172,8 @@ double op_flops(const Op *op) {
   if (op->kind != OP_COMPUTE) return 0;
   double points = 1;
   for (int d = 0; d < op->n_dims; d++) points *= (double)op->dims[d].extent;
+  Pin pin[IR_MAX_DIMS];
+  const int n_pins = op_pins(op, pin);
+  for (int i = 0; i < n_pins; i++) points /= (double)op->dims[pin[i].dim].extent;
   return points * (expr_flops(op->body) + (op->reduce != REDUCE_NONE));
 }

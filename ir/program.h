@@ -80,6 +80,7 @@ typedef struct Statement {
 typedef struct Stage { // one nest of loops over inner dims; statements run point by point, in order
   int n_inner;
   int inner[IR_MAX_DIMS];
+  const Expr *at[IR_MAX_DIMS]; // KERNEL_LANES: the one place of inner[i] that counts, if there is such a place; NULL: a loop
   VEC(Statement) statements;
   bool sync_before;    // reads what an earlier stage stored
 } Stage;
@@ -105,6 +106,7 @@ typedef struct Kernel {
   KernelKind kind;
   const char *name;
   int n_dims, n_grid; // dims[0 .. n_grid) are the rows
+  bool scatters;      // adds to a result that is 0 before, at pinned places of it: its one statement's inner dims index it, too
   LoopDim dims[IR_MAX_DIMS];
   VEC(Stage) stages;
   VEC(KernelTensor) tensors;

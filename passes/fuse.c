@@ -9,6 +9,7 @@
 #include "fuse.h"
 
 #include "contraction.h"
+#include "kernel.h"
 #include "rewrite.h"
 
 enum { MAX_FUSED = 40 };             // operators in one kernel
@@ -449,6 +450,9 @@ static void place(Fuser *f, int op_id, const int *companion, const Fate *fate) {
     add_to_group(f, op_id, group, &in);
     f->g->groups.at[group].contraction = op_id;
     if (fate->adds_to > 0) vec_push(f->arena, &f->g->groups.at[group].deps, f->g->group_of[fate->adds_to - 1]);
+  } else if (kernel_scatters(f->graph, op)) {
+    const InputGroups in = input_groups(f, op);
+    add_to_group(f, op_id, new_group(f, GROUP_SCATTER, op), &in);
   } else if (companion[op_id] >= 0) {
     int group = -1;
     if (companion[op_id] < op_id) group = f->g->group_of[companion[op_id]]; // a folding

@@ -10,6 +10,7 @@ typedef enum GroupKind {
   GROUP_VIEW,    // nothing to run
   GROUP_PIECES,  // tensors behind each other, of which most were made in place
   GROUP_RESHARD, // a collective
+  GROUP_SCATTER, // an operator that adds to places of its result
   GROUP_OPAQUE,  // a call of a function of the user's
 } GroupKind;
 

@@ -26,11 +26,13 @@ static void note_read(void *ctx, const Expr *e) {
   r->any |= e->kind == EXPR_ACCESS && e->access.tensor == r->tensor;
 }
 
-static bool statement_reads(const Statement *s, int tensor) {
+static bool reads_tensor(const Expr *e, int tensor) {
   Reads r = {tensor, false};
-  expr_visit(s->body, note_read, &r);
+  expr_visit(e, note_read, &r);
   return r.any;
 }
+
+static bool statement_reads(const Statement *s, int tensor) { return reads_tensor(s->body, tensor); }
 
 // Threads of a block compute the values of a row each for itself, and one of them stores: another may read after that.
 // Harmless where only the storing statement reads `in`, and nothing reads its result.
@@ -49,6 +51,7 @@ bool inplace_in_kernel(const Program *program, const Kernel *k, int in, int out)
   if ((a->type == TYPE_REAL) != (b->type == TYPE_REAL)) return false;
   const int in_seen = kernel_find_tensor(k, in), out_seen = kernel_find_tensor(k, out);
   if (in_seen < 0 || out_seen < 0) return false;
+  if (k->scatters) return false; // the result is 0 before
   const KernelTensor *x = &k->tensors.at[in_seen], *y = &k->tensors.at[out_seen];
   if (x->rank != y->rank || !extent_equal(x->loop_stride, y->loop_stride)) return false;
   for (int i = 0; i < x->rank; i++)
@@ -63,6 +66,9 @@ bool inplace_in_kernel(const Program *program, const Kernel *k, int in, int out)
       }
   if (store == NULL || row_value_races(k, &k->stages.at[store_stage], store, in)) return false;
   SamePoint p = {in, store, true};
+  for (int s = 0; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].n_inner; i++)
+      if (k->stages.at[s].at[i] != NULL && reads_tensor(k->stages.at[s].at[i], in)) return false; // for all of a row
   for (int s = 0; s < k->stages.len; s++)
     for (int i = 0; i < k->stages.at[s].statements.len; i++) {
       const Statement *statement = &k->stages.at[s].statements.at[i];

@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include "../ir/pin.h"
 #include "collapse.h"
 #include "parts.h"
 #include "rewrite.h"
@@ -331,6 +332,88 @@ static void take_pieces(Builder *b) {
   }
 }
 
+// ---- pinned dims -------------------------------------------------------------------------------------------------
+
+typedef struct InRange {
+  const Kernel *kernel;
+  bool all;
+} InRange;
+
+static void check_in_range(void *ctx, const Expr *e) {
+  InRange *r = ctx;
+  if (e->kind != EXPR_ACCESS) return;
+  const KernelTensor *t = &r->kernel->tensors.at[kernel_find_tensor(r->kernel, e->access.tensor)];
+  int64_t extent[IR_MAX_DIMS], lo, hi;
+  for (int d = 0; d < r->kernel->n_dims; d++) extent[d] = r->kernel->dims[d].global;
+  for (int i = 0; i < e->access.rank; i++) {
+    index_range(&e->access.index[i], extent, r->kernel->n_dims, &lo, &hi);
+    r->all &= lo >= 0 && hi < t->global[i] && e->access.index[i].div == 1;
+  }
+}
+
+// The pin of a kernel's dimension in a statement; `at` NULL if there is none, or if it would have to be read with care.
+static Pin pin_of_dim(const Kernel *k, const Statement *s, int dim) {
+  Pin pin[IR_MAX_DIMS];
+  const int n = s->reduce == REDUCE_SUM ? expr_pins(s->body, pin) : 0;
+  for (int i = 0; i < n; i++) {
+    InRange in_range = {k, true};
+    if (pin[i].dim != dim) continue;
+    expr_visit(pin[i].at, check_in_range, &in_range);
+    if (in_range.all) return pin[i];
+  }
+  return (Pin){dim, NULL, NULL};
+}
+
+// Where all sums of a stage count the same place of a dimension alone.
+static const Expr *place_of_dim(const Kernel *k, const Stage *stage, int dim) {
+  const Expr *at = NULL;
+  for (int i = 0; i < stage->statements.len; i++) {
+    const Statement *s = &stage->statements.at[i];
+    if (s->reduce == REDUCE_NONE && !s->store) continue;
+    const Pin pin = pin_of_dim(k, s, dim);
+    if (pin.at == NULL || (at != NULL && !expr_equal(at, pin.at))) return NULL;
+    at = pin.at;
+  }
+  return at;
+}
+
+static void find_pins(Kernel *k) {
+  for (int s = 0; s < k->stages.len; s++) {
+    Stage *stage = &k->stages.at[s];
+    for (int i = 0; i < stage->n_inner; i++) stage->at[i] = place_of_dim(k, stage, stage->inner[i]);
+  }
+}
+
+// Kernels of lanes go to the pinned places; the others have threads for all of a dimension.
+static void settle_pins(Arena *arena, Kernel *k) {
+  for (int s = 0; s < k->stages.len; s++) {
+    Stage *stage = &k->stages.at[s];
+    for (int i = 0; i < stage->n_inner; i++) {
+      if (k->kind != KERNEL_LANES) stage->at[i] = NULL;
+      if (stage->at[i] == NULL) continue;
+      for (int j = 0; j < stage->statements.len; j++) {
+        Statement *statement = &stage->statements.at[j];
+        const Pin pin = pin_of_dim(k, statement, stage->inner[i]);
+        if (pin.at != NULL) statement->body = expr_without_pin(arena, statement->body, &pin);
+      }
+    }
+  }
+}
+
+// The pinned dimensions of the result, where they have an extent other than 1, are inner dimensions.
+static void check_scatter(Kernel *k) {
+  const Stage *stage = &k->stages.at[0];
+  const Statement *s = &stage->statements.at[0];
+  int n = 0;
+  for (int i = 0; i < stage->n_inner; i++)
+    for (int o = 0; o < s->out_rank; o++) {
+      if (s->out_dim[o] != stage->inner[i]) continue;
+      if (stage->at[i] == NULL) fatal("lower: %s scatters to no certain place", s->name);
+      n++;
+    }
+  k->scatters = n > 0;
+}
+
 // ---- kind --------------------------------------------------------------------------------------------------------
 
 typedef struct Widest {
@@ -361,7 +444,8 @@ static int64_t largest_inner(const Kernel *k) {
   int64_t largest = 0;
   for (int s = 0; s < k->stages.len; s++) {
     int64_t n = k->stages.at[s].n_inner > 0;
-    for (int i = 0; i < k->stages.at[s].n_inner; i++) n *= k->dims[k->stages.at[s].inner[i]].global;
+    for (int i = 0; i < k->stages.at[s].n_inner; i++)
+      if (k->stages.at[s].at[i] == NULL) n *= k->dims[k->stages.at[s].inner[i]].global;
     if (n > largest) largest = n;
   }
   return largest;
@@ -383,6 +467,10 @@ static void split_map(Kernel *k) {
 }
 
 static void choose_kind(Kernel *k) {
+  if (k->scatters) {
+    k->kind = KERNEL_LANES;
+    return;
+  }
   const int64_t inner = largest_inner(k);
   if (inner == 0) {
     split_map(k);
@@ -404,7 +492,10 @@ static void choose_kind(Kernel *k) {
 
 static Kernel finish(Builder *b) {
   kernel_collapse(b->l->program, &b->kernel, -1);
+  find_pins(&b->kernel);
   choose_kind(&b->kernel);
+  settle_pins(b->l->arena, &b->kernel);
+  if (b->kernel.scatters) check_scatter(&b->kernel);
   return b->kernel;
 }
 
@@ -431,12 +522,16 @@ static void rename_tensors(Lowering *l, Kernel *k) {
     r.to[t] = l->tensor_of[seen->tensor];
     if (seen->is_piece) r.to[t] = lowering_part(l, r.to[t], seen->start);
   }
-  for (int s = 0; s < k->stages.len; s++)
-    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
-      Statement *statement = &k->stages.at[s].statements.at[i];
+  for (int s = 0; s < k->stages.len; s++) {
+    Stage *stage = &k->stages.at[s];
+    for (int i = 0; i < stage->n_inner; i++)
+      if (stage->at[i] != NULL) stage->at[i] = expr_map(l->arena, stage->at[i], rename_leaf, &r);
+    for (int i = 0; i < stage->statements.len; i++) {
+      Statement *statement = &stage->statements.at[i];
       statement->body = expr_map(l->arena, statement->body, rename_leaf, &r);
       statement->out = r.to[kernel_find_tensor(k, statement->out)];
     }
+  }
   for (int t = 0; t < k->tensors.len; t++) k->tensors.at[t].tensor = r.to[t];
 }
 
@@ -501,14 +596,20 @@ static void slice_kernel(Lowering *l, Kernel *k, int sliced_out) {
   k->n_grid--;
 }
 
+// A kernel of one operator, its dimensions each a class of its own.
+static void begin_alone(Builder *b, Lowering *l, const Grouping *g, int op_id, uint32_t rows) {
+  const Op *op = &g->graph->ops.at[op_id];
+  Group *alone = NEW(l->arena, Group);
+  *alone = (Group){.kind = GROUP_KERNEL, .phase = op->phase, .rows = rows};
+  vec_push(l->arena, &alone->ops, op_id);
+  for (int d = 0; d < op->n_dims; d++) g->class_of[op_id][d] = d;
+  *b = (Builder){.l = l, .g = g, .group = alone, .stage_of = NEW_ARRAY(l->arena, int, 1)};
+}
+
 Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
   const Op *op = &g->graph->ops.at[op_id];
-  int ops[1] = {op_id};
-  Group alone = {.kind = GROUP_KERNEL, .phase = op->phase, .ops = {.at = ops, .len = 1, .cap = 1}};
-  alone.rows = (1u << op->n_out) - 1;
-  int stage_of[1] = {0};
-  for (int d = 0; d < op->n_dims; d++) g->class_of[op_id][d] = d;
-  Builder b = {.l = l, .g = g, .group = &alone, .stage_of = stage_of};
+  Builder b;
+  begin_alone(&b, l, g, op_id, (1u << op->n_out) - 1);
   choose_dims(&b);
   place_statement(&b, 0);
   b.kernel.stages.at[0].statements.at[0].store = true;
@@ -520,6 +621,52 @@ Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
   Kernel kernel = finish(&b);
   kernel.name = packing ? "pack" : "fold";
   if (!sliced) kernel.name = kernel_name(&b);
+  rename_tensors(l, &kernel);
+  return kernel;
+}
+
+// ---- scattering --------------------------------------------------------------------------------------------------
+
+typedef struct Reach {
+  const Graph *graph;
+  const Op *op;
+  bool in_range;
+} Reach;
+
+static void check_reach(void *ctx, const Expr *e) {
+  Reach *r = ctx;
+  if (e->kind == EXPR_ACCESS) r->in_range &= access_in_range(r->graph, r->op, e);
+}
+
+// The dimensions of the result that are pinned, as bits.
+static uint32_t pinned_outputs(const Graph *graph, const Op *op) {
+  Pin pin[IR_MAX_DIMS];
+  uint32_t pinned = 0;
+  for (int i = op_pins(op, pin) - 1; i >= 0; i--) {
+    Reach reach = {graph, op, true};
+    expr_visit(pin[i].at, check_reach, &reach);
+    if (pin[i].dim < op->n_out && reach.in_range) pinned |= 1u << pin[i].dim;
+  }
+  return pinned;
+}
+
+bool kernel_scatters(const Graph *graph, const Op *op) {
+  const uint32_t pinned = pinned_outputs(graph, op);
+  bool rows = false; // something is left for threads to go along
+  for (int d = 0; d < op->n_out; d++) rows |= !(pinned >> d & 1) && op->dims[d].extent > 1;
+  return pinned != 0 && rows;
+}
+
+Kernel kernel_of_scatter(Lowering *l, const Grouping *g, int op_id) {
+  const Op *op = &g->graph->ops.at[op_id];
+  Builder b;
+  begin_alone(&b, l, g, op_id, ((1u << op->n_out) - 1) & ~pinned_outputs(g->graph, op));
+  choose_dims(&b);
+  place_statement(&b, 0);
+  collect_tensors(&b);
+  b.kernel.scatters = true;
+  Kernel kernel = finish(&b);
+  kernel.name = kernel_name(&b);
   rename_tensors(l, &kernel);
   return kernel;
 }

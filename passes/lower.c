@@ -338,6 +338,14 @@ static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
   }
 }
 
+static void lower_scatter(Lowering *l, const Grouping *g, const Group *group) {
+  const Op *op = &l->graph->ops.at[group->ops.at[0]];
+  Step *zero = new_step(l, STEP_ZERO, op);
+  zero->zero = l->tensor_of[op->out];
+  append(l, group, zero);
+  append(l, group, kernel_step(l, op, kernel_of_scatter(l, g, group->ops.at[0])));
+}
+
 static void lower_reshard(Lowering *l, const Group *group) {
   const Op *op = &l->graph->ops.at[group->ops.at[0]];
   Step *step = new_step(l, STEP_COLLECTIVE, op);
@@ -379,6 +387,7 @@ static void lower_group(Lowering *l, const Grouping *g, const Group *group) {
   switch (group->kind) {
   case GROUP_KERNEL: append(l, group, group_step(l, g, group)); break;
   case GROUP_GEMM: lower_gemm(l, g, group); break;
+  case GROUP_SCATTER: lower_scatter(l, g, group); break;
   case GROUP_RESHARD: lower_reshard(l, group); break;
   case GROUP_OPAQUE: lower_opaque(l, group); break;
   case GROUP_PIECES: parts_left(l, &l->graph->ops.at[group->ops.at[0]], append_copy, &(Copies){l, group}); break;

@@ -62,6 +62,13 @@ enum { LANES = 1 };
   PARCC_STRIDE4(i, ni, j, nj, k, nk, c0, n, PARCC_FIRST, PARCC_THREADS_ALL) PARCC_LET(lanes, LANES)
 #define LANE(l, lanes) for (long l = 0; l < (lanes); l++)
 
+// One place of a dimension, if it is one.
+#define PLACE(i, place, n) for (long i = (place), i##_once_ = i >= 0 && i < (n); i##_once_; i##_once_ = 0)
+// The same for the places of one part of the grid alone: what is added to a place is added by one thread, in order.
+enum { PARTS = 32 };
+#define PLACE_OF_PART(i, place, n, part)                                                                               \
+  for (long i = (place), i##_once_ = i >= 0 && i < (n) && i % PARTS == (part); i##_once_; i##_once_ = 0)
+
 // ---- reductions over a block ---------------------------------------------------------------------------------------
 // Called by all threads of the block, whose number is a multiple of 32. The result is the same in all of them, and does
 // not depend on timing.

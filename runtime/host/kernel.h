@@ -41,6 +41,13 @@ enum { LANES = 64 };
 #define GRID4_LANES(i, ni, j, nj, k, nk, c0, lanes, n) GRID3(i, ni, j, nj, k, nk) GRID_LANES(c0, lanes, n)
 #define LANE(l, lanes) for (long l = 0; l < (lanes); l++)
 
+// One place of a dimension, if it is one.
+#define PLACE(i, place, n)                                                                                             \
+  for (long i = (place), i##_once_ = i >= 0 && i < (n); i##_once_; i##_once_ = 0)
+// The same for the places of one part of the grid alone: what is added to a place is added by one thread, in order.
+enum { PARTS = 1 };
+#define PLACE_OF_PART(i, place, n, part) PLACE(i, place, n)
+
 // ---- reductions over a block ---------------------------------------------------------------------------------------
 
 #define BLOCK_SUM(v) (v)

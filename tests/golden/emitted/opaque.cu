@@ -229,10 +229,10 @@ __global__ void k_embedding(float *__restrict__ embedding, const int *__restrict
   GRID2_LANES(nc, NC, d0, lanes, D) {
     float embedding_[LANES];
     LANE(l, lanes) embedding_[l] = 0.0f;
-    for (long v = 0; v < 6; v++)
+    PLACE(v, place[nc], 6)
       LANE(l, lanes) {
         const long d = d0 + l;
-        embedding_[l] += (float)((place[nc] == v)) * table[v * D + d];
+        embedding_[l] += table[v * D + d];
       }
     LANE(l, lanes) {
       const long d = d0 + l;
@@ -490,12 +490,15 @@ __global__ void k_dense_grad(float *__restrict__ grad, const float *__restrict__
 }
 
 // embedding_grad (opaque.dnn:18)
-__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ place, long V, long D, long N, long C) {
-  GRID2(v, V, d, D) {
-    float grad_ = 0.0f;
-    BLOCK2(n, N, c, C) grad_ += grad2[n * D + d] * (float)((place[n * C + c] == v));
-    grad_ = BLOCK_SUM(grad_);
-    ONCE grad[v * D + d] = grad_;
+__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ place, long D, long N) {
+  GRID2_LANES(part, PARTS, d0, lanes, D) {
+    for (long n = 0; n < N; n++)
+      for (long c = 0; c < 6; c++)
+        PLACE_OF_PART(v, place[n * 6 + c], 6, part)
+          LANE(l, lanes) {
+            const long d = d0 + l;
+            grad[v * D + d] += grad2[n * D + d];
+          }
   }
 }
 
@@ -813,7 +816,8 @@ static void backward(void) {
   LIFETIME_END({t.mean_over, 36});
 
   AT("embedding", "opaque.dnn:18");
-  LAUNCH_ROWS(k_embedding_grad, 18, t.table_grad, t.mean_over_sum_grad, t.sorted_place, 6, 3, batch.len, 6);
+  CHECK_CUDA(cudaMemsetAsync(t.table_grad, 0, 18 * sizeof(float), parcc.compute));
+  LAUNCH_LANES(k_embedding_grad, PARTS * 3, t.table_grad, t.mean_over_sum_grad, t.sorted_place, 3, batch.len);
   LIFETIME_END({t.mean_over_sum_grad, 36});
   AT("distances", "opaque.dnn:16");
   {

@@ -82,10 +82,10 @@ __global__ void k_embedding(float *__restrict__ embedding, const int *__restrict
   GRID2_LANES(bt, BT, d0, lanes, D) {
     float embedding_[LANES];
     LANE(l, lanes) embedding_[l] = 0.0f;
-    for (long v = 0; v < V; v++)
+    PLACE(v, token[bt], V)
       LANE(l, lanes) {
         const long d = d0 + l;
-        embedding_[l] += (float)((token[bt] == v)) * table[v * D + d];
+        embedding_[l] += table[v * D + d];
       }
     LANE(l, lanes) {
       const long d = d0 + l;
@@ -189,19 +189,14 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
 }
 
 // embedding_grad (windows.dnn:6)
-__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ token, long V, long D, long BT) {
-  GRID2_LANES(v, V, d0, lanes, D) {
-    float grad_[LANES];
-    LANE(l, lanes) grad_[l] = 0.0f;
+__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ token, long D, long V, long BT) {
+  GRID2_LANES(part, PARTS, d0, lanes, D) {
     for (long bt = 0; bt < BT; bt++)
-      LANE(l, lanes) {
-        const long d = d0 + l;
-        grad_[l] += grad2[bt * D + d] * (float)((token[bt] == v));
-      }
-    LANE(l, lanes) {
-      const long d = d0 + l;
-      grad[v * D + d] = grad_[l];
-    }
+      PLACE_OF_PART(v, token[bt], V, part)
+        LANE(l, lanes) {
+          const long d = d0 + l;
+          grad[v * D + d] += grad2[bt * D + d];
+        }
   }
 }
 
@@ -315,7 +310,8 @@ static void backward(void) {
   LIFETIME_END({t.embedding, 3072}, {t.cross_entropy_z_grad_3, 65536});
 
   AT("embedding", "windows.dnn:6");
-  LAUNCH_LANES(k_embedding_grad, 3072, t.table_grad, t.embedding_grad, t.token, 256, 12, 16 * b.len);
+  CHECK_CUDA(cudaMemsetAsync(t.table_grad, 0, 3072 * sizeof(float), parcc.compute));
+  LAUNCH_LANES(k_embedding_grad, PARTS * 12, t.table_grad, t.embedding_grad, t.token, 12, 256, 16 * b.len);
   LIFETIME_END({t.token, 256}, {t.embedding_grad, 3072});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("all_reduce", "windows.dnn:6");
