@@ -31,13 +31,23 @@ static void add_comm(ncclComm_t comm) {
   if (grown == NULL) fail_alone(FAIL_RUN, "out of memory");
 }
 
+// NCCL refuses two ranks on one device.
 static void choose_device(void) {
+#ifdef PARCC_STAGED
+  const bool can_share = true;
+#else
+  const bool can_share = false;
+#endif
   int devices = 0;
   CHECK_CUDA(cudaGetDeviceCount(&devices));
-  if (run.world.local_ranks > devices)
-    fail_alone(FAIL_RUN, "%d ranks on this machine, but it has %d device%s", run.world.local_ranks, devices,
-               devices == 1 ? "" : "s");
-  CHECK_CUDA(cudaSetDevice(run.world.local_rank));
+  if (devices < 1) fail_alone(FAIL_RUN, "there is no device on this machine");
+  if (run.world.local_ranks > devices && !can_share)
+    fail_alone(
+        FAIL_RUN,
+        "%d ranks on this machine, but it has %d device%s; the ranks of a program that parcc-cc --staged built can "
+        "share a device",
+        run.world.local_ranks, devices, devices == 1 ? "" : "s");
+  CHECK_CUDA(cudaSetDevice(run.world.local_rank % devices));
 }
 
 void device_start(void) {

@@ -21,7 +21,6 @@ static Sent *pending;
 
 typedef struct {
   size_t n;
-  RunMessages *alone;
   NcclCall calls[];
 } Messages;
 
@@ -77,7 +76,7 @@ static void receive_message(const NcclCall *call) {
 static void run_messages(void *args) {
   const Messages *m = args;
   if (m->calls[0].comm->mpi == MPI_COMM_NULL) {
-    const ncclResult_t result = m->alone(m->calls, m->n);
+    const ncclResult_t result = nccl_exchange(m->calls, m->n);
     if (result != ncclSuccess) fail_alone(FAIL_RUN, "%s: %s", check_text(check_running()), ncclGetErrorString(result));
     return;
   }
@@ -87,12 +86,11 @@ static void run_messages(void *args) {
     if (m->calls[i].kind == NCCL_RECV) receive_message(&m->calls[i]);
 }
 
-void check_queue_messages(const NcclCall *calls, size_t n, cudaStream_t stream, RunMessages *alone) {
+void check_queue_messages(const NcclCall *calls, size_t n, cudaStream_t stream) {
   const size_t bytes = sizeof(Messages) + n * sizeof *calls;
   Messages *m = malloc(bytes);
   if (m == NULL) fail_alone(FAIL_RUN, "out of memory");
   m->n = n;
-  m->alone = alone;
   memcpy(m->calls, calls, n * sizeof *calls);
   const char *what = n > 1 ? "messages" : calls[0].kind == NCCL_SEND ? "ncclSend" : "ncclRecv";
   Item *item = check_queue(stream, what, run_messages, m, bytes);

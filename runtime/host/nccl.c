@@ -1,21 +1,25 @@
 // NCCL on MPI: communicators and collectives.
 #include "nccl_mpi.h"
 
-#include "check.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char mpi_error[MPI_MAX_ERROR_STRING] = "MPI failed";
+static char last_error[MPI_MAX_ERROR_STRING] = "MPI failed"; // of MPI or CUDA
 
 ncclResult_t nccl_check_mpi(int mpi_result) {
   if (mpi_result == MPI_SUCCESS) return ncclSuccess;
   int length;
-  if (MPI_Error_string(mpi_result, mpi_error, &length) != MPI_SUCCESS)
-    snprintf(mpi_error, sizeof mpi_error, "MPI error %d", mpi_result);
+  if (MPI_Error_string(mpi_result, last_error, &length) != MPI_SUCCESS)
+    snprintf(last_error, sizeof last_error, "MPI error %d", mpi_result);
   return ncclSystemError;
+}
+
+ncclResult_t nccl_check_cuda(cudaError_t error) {
+  if (error == cudaSuccess) return ncclSuccess;
+  snprintf(last_error, sizeof last_error, "%s", cudaGetErrorString(error));
+  return ncclUnhandledCudaError;
 }
 
 ncclResult_t ncclGetVersion(int *version) {
@@ -27,8 +31,8 @@ ncclResult_t ncclGetVersion(int *version) {
 const char *ncclGetErrorString(ncclResult_t result) {
   switch (result) {
   case ncclSuccess: return "no error";
-  case ncclUnhandledCudaError: return "unhandled cuda error";
-  case ncclSystemError: return mpi_error;
+  case ncclUnhandledCudaError: return last_error;
+  case ncclSystemError: return last_error;
   case ncclInternalError: return "internal error";
   case ncclInvalidArgument: return "invalid argument";
   case ncclInvalidUsage: return "invalid usage";
@@ -40,7 +44,7 @@ const char *ncclGetErrorString(ncclResult_t result) {
 
 const char *ncclGetLastError(ncclComm_t comm) {
   (void)comm;
-  return mpi_error;
+  return last_error;
 }
 
 // ---- types ---------------------------------------------------------------------------------------------------------
@@ -100,11 +104,8 @@ static ncclResult_t make_comm(ncclComm_t *result, MPI_Comm mpi, int rank, int ra
   if (comm == NULL) return ncclInternalError;
   *comm = (struct ncclComm){.mpi = mpi, .rank = rank, .ranks = ranks, .check = MPI_COMM_NULL};
   *result = comm;
-  if (mpi == MPI_COMM_NULL) return ncclSuccess;
-  if (parcc_checking) {
-    const ncclResult_t error = nccl_check_mpi(MPI_Comm_dup(mpi, &comm->check));
-    if (error != ncclSuccess) return error;
-  }
+  const ncclResult_t error = nccl_open(comm);
+  if (error != ncclSuccess || mpi == MPI_COMM_NULL) return error;
   return nccl_check_mpi(MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN));
 }
 
@@ -148,13 +149,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) { return comm == NULL ? ncclInval
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (comm == NULL) return ncclInvalidArgument;
-  if (parcc_checking) {
-    check_drain();
-    const NcclCall destroy = {.kind = NCCL_DESTROY, .comm = comm};
-    check_match(&destroy);
-    check_finish_messages(comm);
-    if (comm->check != MPI_COMM_NULL) MPI_Comm_free(&comm->check);
-  }
+  nccl_close(comm);
   const ncclResult_t result = comm->mpi == MPI_COMM_NULL ? ncclSuccess : nccl_check_mpi(MPI_Comm_free(&comm->mpi));
   free(comm);
   return result;
@@ -273,15 +268,12 @@ ncclResult_t nccl_run(const NcclCall *call) {
   return ncclInternalError;
 }
 
-// Does the call, or queues it in the checking mode.
 static ncclResult_t issue(const NcclCall *call, cudaStream_t stream) {
   MPI_Datatype type;
   MPI_Op op;
   size_t bytes;
   if (!nccl_find_type(call->type, &type, &bytes) || !find_op(call->op, &op)) return ncclInvalidArgument;
-  if (!parcc_checking) return nccl_run(call);
-  check_queue_collective(call, stream);
-  return ncclSuccess;
+  return nccl_issue(call, stream);
 }
 
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,

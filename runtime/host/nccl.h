@@ -3,7 +3,15 @@
 #ifndef PARCC_HOST_NCCL_H
 #define PARCC_HOST_NCCL_H
 
+#if defined(__CUDACC__) || defined(PARCC_CUDA) // of a program whose collectives are staged (../cuda/staged.c)
+#include <cuda_runtime.h>
+#else
 #include "cuda_runtime.h"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef enum {
   ncclSuccess = 0,
@@ -72,5 +80,9 @@ ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int p
 ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

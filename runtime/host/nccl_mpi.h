@@ -47,13 +47,22 @@ static inline int nccl_piece(size_t left) { return left < MAX_PIECE ? (int)left 
 // Success or ncclSystemError, whose text is then what MPI says.
 ncclResult_t nccl_check_mpi(int mpi_result);
 
-ncclResult_t nccl_run(const NcclCall *call); // a collective
+ncclResult_t nccl_check_cuda(cudaError_t error); // success or ncclUnhandledCudaError, whose text is then what CUDA says
+
+// Both are done when they return, on memory of the host.
+ncclResult_t nccl_run(const NcclCall *call);                 // a collective
+ncclResult_t nccl_exchange(const NcclCall *calls, size_t n); // sends and receives, none of which waits for another
+
+// ---- what becomes of a call: it is done at once, or queued in the checking mode (nccl_issue.c), or done on copies in host
+// memory (../cuda/staged.c)
+ncclResult_t nccl_issue(const NcclCall *call, cudaStream_t stream);                             // a collective
+ncclResult_t nccl_issue_messages(const NcclCall *calls, const cudaStream_t *streams, size_t n); // of one group; n > 0
+ncclResult_t nccl_open(ncclComm_t comm); // a communicator was made, or is about to be destroyed
+void nccl_close(ncclComm_t comm);
 
 // ---- of the checking mode: check_collective.c
 void check_queue_collective(const NcclCall *call, cudaStream_t stream);
-// Sends and receives that belong together, on one stream; those of a program without MPI are done by `alone`.
-typedef ncclResult_t RunMessages(const NcclCall *calls, size_t n);
-void check_queue_messages(const NcclCall *calls, size_t n, cudaStream_t stream, RunMessages *alone);
+void check_queue_messages(const NcclCall *calls, size_t n, cudaStream_t stream); // that belong together
 void check_match(const NcclCall *call);      // all ranks of the communicator are at the same call, or the run ends
 void check_finish_messages(ncclComm_t comm); // what was sent has been received, or the run ends
 

@@ -1,13 +1,16 @@
-// NCCL on MPI: send, receive and groups. Both are posted at once and completed at the end of the outermost group, or at
-// once outside of groups.
-//
-// In the checking mode the calls of a group are kept, and queued at its end.
+// NCCL on MPI: send, receive and groups. The calls of a group are kept and issued together when the outermost group ends;
+// outside of groups a call is a group of its own.
 #include "nccl_mpi.h"
-
-#include "check.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static struct {
+  int depth;
+  NcclCall *calls;
+  cudaStream_t *streams;
+  size_t n;
+} group;
 
 // A message of the one rank of a program without MPI to itself: send or recv is NULL.
 typedef struct {
@@ -16,16 +19,13 @@ typedef struct {
   size_t bytes;
 } OwnMessage;
 
+// Messages under way.
 static struct {
-  int depth;
   MPI_Request *requests;
   size_t n_requests;
   OwnMessage *own;
   size_t n_own;
-  NcclCall *calls; // kept in the checking mode, and their streams
-  cudaStream_t *streams;
-  size_t n_calls;
-} group;
+} posted;
 
 // Room for one more element in an array that holds n; grows at powers of two. NULL: out of memory.
 static void *make_room(void *array, size_t n, size_t element) {
@@ -33,30 +33,33 @@ static void *make_room(void *array, size_t n, size_t element) {
   return realloc(array, (n == 0 ? 1 : 2 * n) * element);
 }
 
-static ncclResult_t post_own(const void *send, void *recv, size_t bytes) {
-  OwnMessage *own = make_room(group.own, group.n_own, sizeof *own);
+static ncclResult_t post_own(const NcclCall *c, size_t bytes) {
+  OwnMessage *own = make_room(posted.own, posted.n_own, sizeof *own);
   if (own == NULL) return ncclInternalError;
-  group.own = own;
-  own[group.n_own++] = (OwnMessage){send, recv, bytes};
+  posted.own = own;
+  own[posted.n_own++] =
+      (OwnMessage){c->kind == NCCL_SEND ? c->send : NULL, c->kind == NCCL_RECV ? c->recv : NULL, bytes};
   return ncclSuccess;
 }
 
-static ncclResult_t post(const void *send, void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm) {
-  MPI_Datatype mpi_type;
+static ncclResult_t post(const NcclCall *c) {
+  MPI_Datatype type;
   size_t bytes;
-  if (!nccl_find_type(type, &mpi_type, &bytes)) return ncclInvalidArgument;
-  if (comm->mpi == MPI_COMM_NULL) return post_own(send, recv, count * bytes);
+  if (!nccl_find_type(c->type, &type, &bytes)) return ncclInternalError;
+  if (c->count == 0) return ncclSuccess;
+  if (c->comm->mpi == MPI_COMM_NULL) return post_own(c, c->count * bytes);
   ncclResult_t result = ncclSuccess;
-  for (size_t i = 0; i < count && result == ncclSuccess; i += MAX_PIECE) {
-    MPI_Request *requests = make_room(group.requests, group.n_requests, sizeof *requests);
+  for (size_t i = 0; i < c->count && result == ncclSuccess; i += MAX_PIECE) {
+    MPI_Request *requests = make_room(posted.requests, posted.n_requests, sizeof *requests);
     if (requests == NULL) return ncclInternalError;
-    group.requests = requests;
-    MPI_Request *request = &requests[group.n_requests++];
+    posted.requests = requests;
+    MPI_Request *request = &requests[posted.n_requests++];
     *request = MPI_REQUEST_NULL;
-    const int length = nccl_piece(count - i);
+    const int length = nccl_piece(c->count - i);
     result = nccl_check_mpi(
-        send != NULL ? MPI_Isend((const char *)send + i * bytes, length, mpi_type, peer, 0, comm->mpi, request)
-                     : MPI_Irecv((char *)recv + i * bytes, length, mpi_type, peer, 0, comm->mpi, request));
+        c->kind == NCCL_SEND
+            ? MPI_Isend((const char *)c->send + i * bytes, length, type, c->root, 0, c->comm->mpi, request)
+            : MPI_Irecv((char *)c->recv + i * bytes, length, type, c->root, 0, c->comm->mpi, request));
   }
   return result;
 }
@@ -65,64 +68,55 @@ static ncclResult_t post(const void *send, void *recv, size_t count, ncclDataTyp
 static ncclResult_t complete_own(void) {
   size_t s = 0, r = 0;
   for (;; s++, r++) {
-    while (s < group.n_own && group.own[s].send == NULL) s++;
-    while (r < group.n_own && group.own[r].recv == NULL) r++;
-    if (s == group.n_own || r == group.n_own) break;
-    if (group.own[s].bytes != group.own[r].bytes) return ncclInvalidUsage;
-    memmove(group.own[r].recv, group.own[s].send, group.own[s].bytes);
+    while (s < posted.n_own && posted.own[s].send == NULL) s++;
+    while (r < posted.n_own && posted.own[r].recv == NULL) r++;
+    if (s == posted.n_own || r == posted.n_own) break;
+    if (posted.own[s].bytes != posted.own[r].bytes) return ncclInvalidUsage;
+    memmove(posted.own[r].recv, posted.own[s].send, posted.own[s].bytes);
   }
   return s == r ? ncclSuccess : ncclInvalidUsage;
 }
 
 static ncclResult_t complete(void) {
   ncclResult_t result = complete_own();
-  for (size_t i = 0; i < group.n_requests && result == ncclSuccess; i += MAX_PIECE)
-    result = nccl_check_mpi(MPI_Waitall(nccl_piece(group.n_requests - i), group.requests + i, MPI_STATUSES_IGNORE));
-  free(group.requests);
-  free(group.own);
-  group.requests = NULL;
-  group.own = NULL;
-  group.n_requests = group.n_own = 0;
+  for (size_t i = 0; i < posted.n_requests && result == ncclSuccess; i += MAX_PIECE)
+    result = nccl_check_mpi(MPI_Waitall(nccl_piece(posted.n_requests - i), posted.requests + i, MPI_STATUSES_IGNORE));
+  free(posted.requests);
+  free(posted.own);
+  posted.requests = NULL;
+  posted.own = NULL;
+  posted.n_requests = posted.n_own = 0;
   return result;
 }
 
-// ---- of the checking mode
-
-// The messages of a program of one rank to itself.
-static ncclResult_t run_alone(const NcclCall *calls, size_t n) {
+ncclResult_t nccl_exchange(const NcclCall *calls, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    MPI_Datatype type;
-    size_t bytes;
-    if (calls[i].count == 0 || !nccl_find_type(calls[i].type, &type, &bytes)) continue;
-    const ncclResult_t result = post_own(calls[i].send, calls[i].recv, calls[i].count * bytes);
+    const ncclResult_t result = post(&calls[i]);
     if (result != ncclSuccess) return result;
   }
   return complete();
 }
 
 static ncclResult_t keep(const NcclCall *call, cudaStream_t stream) {
-  NcclCall *calls = make_room(group.calls, group.n_calls, sizeof *calls);
+  NcclCall *calls = make_room(group.calls, group.n, sizeof *calls);
   if (calls == NULL) return ncclInternalError;
   group.calls = calls;
-  cudaStream_t *streams = make_room(group.streams, group.n_calls, sizeof(cudaStream_t));
+  cudaStream_t *streams = make_room(group.streams, group.n, sizeof(cudaStream_t));
   if (streams == NULL) return ncclInternalError;
   group.streams = streams;
-  streams[group.n_calls] = stream;
-  calls[group.n_calls++] = *call;
+  streams[group.n] = stream;
+  calls[group.n++] = *call;
   return ncclSuccess;
 }
 
-// All calls of a group are on one stream, which programs of this compiler keep to.
-static ncclResult_t queue_kept(void) {
-  for (size_t i = 1; i < group.n_calls; i++)
-    if (group.streams[i] != group.streams[0]) return ncclInvalidUsage;
-  if (group.n_calls > 0) check_queue_messages(group.calls, group.n_calls, group.streams[0], run_alone);
-  group.n_calls = 0;
+static ncclResult_t issue_kept(void) {
+  const ncclResult_t result = group.n == 0 ? ncclSuccess : nccl_issue_messages(group.calls, group.streams, group.n);
+  group.n = 0;
   free(group.calls);
   free(group.streams);
   group.calls = NULL;
   group.streams = NULL;
-  return ncclSuccess;
+  return result;
 }
 
 // ---- the functions of NCCL
@@ -134,11 +128,8 @@ static ncclResult_t issue(const NcclCall *c, cudaStream_t stream) {
       (c->count > 0 && c->send == NULL && c->recv == NULL))
     return ncclInvalidArgument;
   if (group.depth == 0 && c->root == c->comm->rank) return ncclInvalidUsage; // would wait for itself
-  if (c->count == 0 && !parcc_checking) return ncclSuccess;
-  const ncclResult_t result =
-      parcc_checking ? keep(c, stream) : post(c->send, c->recv, c->count, c->type, c->root, c->comm);
-  if (result != ncclSuccess || group.depth > 0) return result;
-  return parcc_checking ? queue_kept() : complete();
+  const ncclResult_t result = keep(c, stream);
+  return result != ncclSuccess || group.depth > 0 ? result : issue_kept();
 }
 
 ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
@@ -159,6 +150,5 @@ ncclResult_t ncclGroupStart(void) {
 
 ncclResult_t ncclGroupEnd(void) {
   if (group.depth == 0) return ncclInvalidUsage;
-  if (--group.depth > 0) return ncclSuccess;
-  return parcc_checking ? queue_kept() : complete();
+  return --group.depth > 0 ? ncclSuccess : issue_kept();
 }
