@@ -60,7 +60,8 @@ static void make_rows(ProcedureWriter *w, const LayerParts *parts) {
     if (layers_is_function(&w->layers, run)) {
       Record **record = &w->record[run->kind];
       if (*record == NULL)
-        *record = record_new(w->program, &w->printer.tensors, w->taken, w->layers.kinds.at[run->kind].name);
+        *record = record_new(w->program, &w->printer.tensors, w->taken, w->layers.kinds.at[run->kind].name,
+                             !layers_is_repeat(&w->layers, run));
       record_row(*record, run->path, run->again);
     }
     make_rows(w, &run->parts);
@@ -81,16 +82,6 @@ static bool is_word(char c) {
   return c == '_' || c == '.' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-static void print_comment(const ProcedureWriter *w, const char *comment, Text *out) {
-  for (const char *c = comment; *c != '\0';) {
-    const char *end = c;
-    while (is_word(*end)) end++;
-    if (end == c) end++;
-    text_printf(out, "%s", is_word(*c) ? without_layers(w, c, (size_t)(end - c)) : arena_strndup(w->arena, c, 1));
-    c = end;
-  }
-}
-
 // The number of a value is an affair of the layer it belongs to: "relu.2.pack" gives "relu.pack".
 static const char *without_numbers(const ProcedureWriter *w, const char *name) {
   Text text = {.arena = w->arena};
@@ -102,9 +93,35 @@ static const char *without_numbers(const ProcedureWriter *w, const char *name) {
   return text.len > 0 ? text_str(&text) : name;
 }
 
+// "multihead3.dense1.w" gives "multihead.dense1.w": in a repeat the number of a layer is that of the row.
+static const char *without_first_number(const ProcedureWriter *w, const char *name) {
+  const size_t len = strcspn(name, ".");
+  const char *layer = arena_strndup(w->arena, name, len);
+  if (names_get(&w->layers.paths, layer) < 0) return name;
+  return arena_printf(w->arena, "%s%s", layers_kind_name(w->arena, layer), name + len);
+}
+
+static bool is_repeat(const ProcedureWriter *w, const Sharing *s) {
+  return layers_is_repeat(&w->layers, s->class->runs.at[0]);
+}
+
+static void print_comment(const ProcedureWriter *w, const Sharing *s, const char *comment, Text *out) {
+  for (const char *c = comment; *c != '\0';) {
+    const char *end = c;
+    while (is_word(*end)) end++;
+    if (end == c) end++;
+    const char *word = arena_strndup(w->arena, c, (size_t)(end - c));
+    if (is_repeat(w, s)) word = without_numbers(w, without_first_number(w, word));
+    else if (is_word(*c)) word = without_layers(w, word, strlen(word));
+    text_printf(out, "%s", word);
+    c = end;
+  }
+}
+
 static const char *member_name(const ProcedureWriter *w, const Sharing *s, int run, int tensor) {
   const char *name = w->program->tensors.at[tensor].name, *path = s->class->runs.at[run]->path;
   const size_t len = strlen(path);
+  if (is_repeat(w, s)) return name_identifier(w->arena, without_numbers(w, without_first_number(w, name)));
   const bool own = strncmp(name, path, len) == 0 && name[len] == '.';
   const char *rest = own ? name + len + 1 : without_numbers(w, without_layers(w, name, strlen(name)));
   return name_identifier(w->arena, rest);
@@ -160,29 +177,29 @@ static bool home_of(const ProcedureWriter *w, int tensor, Home *home) {
 // Tensors that belong to a layer inside are members of its record: "layer->conv_norm1->mean". NULL: they do not.
 static const char *tensor_inside(ProcedureWriter *w, const Sharing *s, const int *tensors, const char *const *values) {
   const int n = s->class->runs.len;
+  const bool repeat = is_repeat(w, s);
   const char *inside = NULL, **keys = NEW_ARRAY(w->arena, const char *, n);
   int *rows = NEW_ARRAY(w->arena, int, n);
   Home home = {NULL, 0, 0};
   for (int r = 0; r < n; r++) {
     const char *path = s->class->runs.at[r]->path, *name = w->program->tensors.at[tensors[r]].name;
-    const size_t len = strlen(path);
+    const size_t len = repeat ? 0 : strlen(path) + 1;
     const Record *before = home.record;
-    if (!home_of(w, tensors[r], &home) || home.path <= len || strncmp(name, path, len) != 0 || name[len] != '.')
-      return NULL;
-    const char *layer = arena_strndup(w->arena, name + len + 1, home.path - len - 1);
+    if (!home_of(w, tensors[r], &home)) return NULL;
+    if (!repeat && (home.path < len || strncmp(name, path, len - 1) != 0 || name[len - 1] != '.')) return NULL;
+    const char *layer = arena_strndup(w->arena, name + len, home.path - len);
+    if (repeat) layer = without_first_number(w, layer);
     if (r > 0 && (home.record != before || !str_eq(layer, inside))) return NULL;
     inside = layer;
     rows[r] = home.row;
     keys[r] = home.record->keys.at[home.row];
   }
-  const ProgTensor *first = &w->program->tensors.at[tensors[0]];
-  const char *rest = first->name + strlen(s->class->runs.at[0]->path) + 1 + strlen(inside) + 1;
-  const Member tensor = {.name = name_identifier(w->arena, rest),
+  const ProgTensor *last = &w->program->tensors.at[tensors[n - 1]];
+  const Member tensor = {.name = name_identifier(w->arena, last->name + home.path + 1),
                          .type = MEMBER_POINTER,
-                         .scalar = first->type == TYPE_REAL ? TYPE_REAL : TYPE_INT};
+                         .scalar = last->type == TYPE_REAL ? TYPE_REAL : TYPE_INT};
   const Member record = {.name = name_identifier(w->arena, inside), .type = MEMBER_RECORD, .other = home.record};
-  const char *member =
-      record_member(w->record[layers_kind_of(&w->layers, home.record->kind)], &tensor, values, rows, n);
+  const char *member = record_member(w->record[layers_kind_of(&w->layers, home.record->kind)], &tensor, values, rows, n);
   return arena_printf(w->arena, "layer->%s->%s", record_member(s->record, &record, keys, s->row, n), member);
 }
 
@@ -228,6 +245,38 @@ static const char *shared_number(ProcedureWriter *w, const Sharing *s, int piece
   return arena_printf(w->arena, "%s->%s", type == MEMBER_OWN ? "layer" : "sizes", name);
 }
 
+// The layer of the step at hand, as of one of those that share: that of the function itself or, in a repeat, its own.
+static const char *shared_scope(const ProcedureWriter *w, const Sharing *s, bool whole, int run) {
+  const Printed *step = s->of_run[run].at[s->at].step;
+  return !is_repeat(w, s) ? s->class->runs.at[run]->path : whole ? step->scope : step->layer;
+}
+
+// Its name, as an expression.
+static const char *shared_layer(ProcedureWriter *w, const Sharing *s, bool whole) {
+  const int n = s->class->runs.len;
+  if (!is_repeat(w, s)) return "layer->name";
+  const char **values = NEW_ARRAY(w->arena, const char *, n), **keys = NEW_ARRAY(w->arena, const char *, n);
+  const Record *other = NULL;
+  for (int r = 0; r < n; r++) {
+    const char *path = shared_scope(w, s, whole, r), *dot = strrchr(path, '.');
+    const int kind = layers_kind_of(&w->layers, layers_kind_name(w->arena, dot != NULL ? dot + 1 : path));
+    const Record *record = kind >= 0 ? w->record[kind] : NULL;
+    const int row = record != NULL ? names_get(&record->row_of, path) : -1;
+    other = row >= 0 && (r == 0 || other == record) ? record : NULL;
+    keys[r] = other != NULL ? record->keys.at[row] : NULL;
+    values[r] = printer_text(&w->printer, path, strlen(path));
+  }
+  const char *first = values[0];
+  if (all_equal(values, n)) return arena_printf(w->arena, "\"%s\"", name_in_string(w->arena, first));
+  const char *name = name_identifier(w->arena, without_first_number(w, first));
+  if (other != NULL) {
+    const Member record = {.name = name, .type = MEMBER_RECORD, .other = other};
+    return arena_printf(w->arena, "layer->%s->name", record_member(s->record, &record, keys, s->row, n));
+  }
+  const Member text = {.name = arena_printf(w->arena, "in_%s", name), .type = MEMBER_TEXT};
+  return arena_printf(w->arena, "layer->%s", record_member(s->record, &text, values, s->row, n));
+}
+
 static void print_pieces(ProcedureWriter *w, const Sharing *s, const Printed *step, Text *out) {
   for (int i = 0; i < step->pieces.len; i++) {
     const Piece *piece = &step->pieces.at[i];
@@ -236,7 +285,7 @@ static void print_pieces(ProcedureWriter *w, const Sharing *s, const Printed *st
     case PIECE_TEXT: break;
     case PIECE_COMMENT:
       if (s == NULL) break;
-      print_comment(w, piece->text, out);
+      print_comment(w, s, piece->text, out);
       continue;
     case PIECE_TENSOR:
       shared = s != NULL ? shared_tensor(w, s, i) : tensor_at_home(w, piece->tensor);
@@ -249,8 +298,8 @@ static void print_pieces(ProcedureWriter *w, const Sharing *s, const Printed *st
     case PIECE_NAME:
       if (s == NULL) shared = arena_printf(w->arena, "STORE(\"%s\"", name_in_string(w->arena, piece->text));
       else
-        shared = arena_printf(w->arena, "STORE_OF(layer->name, \"%s\"",
-                              name_in_string(w->arena, piece->text + strlen(s->class->runs.at[0]->path) + 1));
+        shared = arena_printf(w->arena, "STORE_OF(%s, \"%s\"", shared_layer(w, s, true),
+                              name_in_string(w->arena, piece->text + strlen(shared_scope(w, s, true, 0)) + 1));
       break;
     }
     text_printf(out, "%s", shared != NULL ? shared : piece->text);
@@ -283,9 +332,15 @@ static void print_place(ProcedureWriter *w, const Sharing *s, const Printed *ste
     text_printf(out, "  AT(\"%s\", %s);\n", name_in_string(w->arena, label_of(w, step, step->layer)), where);
     return;
   }
-  const char *layer = layers_rest(step->layer, s->class->runs.at[0]->path), *shared = shared_where(w, s);
-  text_printf(out, "  AT_LAYER(layer->name, \"%s\", %s);\n", name_in_string(w->arena, label_of(w, step, layer)),
-              shared != NULL ? shared : where);
+  const char *shared = shared_where(w, s);
+  if (shared != NULL) where = shared;
+  if (is_repeat(w, s) && step->layer[0] == '\0') {
+    text_printf(out, "  AT(\"%s\", %s);\n", name_in_string(w->arena, step->name), where);
+    return;
+  }
+  const char *layer = is_repeat(w, s) ? "" : layers_rest(step->layer, s->class->runs.at[0]->path);
+  text_printf(out, "  AT_LAYER(%s, \"%s\", %s);\n", shared_layer(w, s, false),
+              name_in_string(w->arena, label_of(w, step, layer)), where);
 }
 
 // ---- calls of what is shared -------------------------------------------------------------------------------------
@@ -347,9 +402,10 @@ static void print_inner_call(ProcedureWriter *w, const Sharing *s, const LayerRu
     const LayerRun *inner = s->of_run[r].at[s->at].call;
     values[r] = other->keys.at[row_of_run(w, inner)];
   }
-  const Member wish = {.name = name_identifier(w->arena, run->path + strlen(s->class->runs.at[0]->path) + 1),
-                       .type = MEMBER_RECORD,
-                       .other = other};
+  const char *name = is_repeat(w, s) ? without_first_number(w, run->path)
+                                     : run->path + strlen(s->class->runs.at[0]->path) + 1;
+  if (layers_is_repeat(&w->layers, run)) name = w->layers.kinds.at[run->kind].name;
+  const Member wish = {.name = name_identifier(w->arena, name), .type = MEMBER_RECORD, .other = other};
   text_printf(out, "  %s(layer->%s);\n", function, record_member(s->record, &wish, values, s->row, n));
 }
 
@@ -395,9 +451,13 @@ static void define_function(ProcedureWriter *w, const ProcedureText *procedure, 
   print_entries(w, procedure, &s, s.of_run[0].at, s.of_run[0].len, &body);
   const char *text = without_first_line(&body), *kind = w->layers.kinds.at[c->kind].name;
   c->function = name_unique(w->arena, w->taken, arena_printf(w->arena, "%s_%s", procedure->name, kind));
-  text_printf(&w->functions, "\n// %s: %d layers %s, like %s\nstatic void %s(const %s *layer) {\n", procedure->name,
-              c->runs.len, name_in_comment(w->arena, kind), name_in_comment(w->arena, c->runs.at[0]->path), c->function,
-              s.record->type);
+  const char *like = name_in_comment(w->arena, c->runs.at[0]->path);
+  if (is_repeat(w, &s))
+    text_printf(&w->functions, "\n// %s: %d times in a row, the first time for %s\n", procedure->name, c->runs.len, like);
+  else
+    text_printf(&w->functions, "\n// %s: %d layers %s, like %s\n", procedure->name, c->runs.len,
+                name_in_comment(w->arena, kind), like);
+  text_printf(&w->functions, "static void %s(const %s *layer) {\n", c->function, s.record->type);
   if (strstr(text, "sizes->") != NULL)
     text_printf(&w->functions, "  const %s *const sizes = layer->sizes;\n", s.record->size_type);
   if (strstr(text, "layer->") == NULL) text_printf(&w->functions, "  (void)layer;\n");
@@ -415,6 +475,7 @@ void procedure_writer_decide(ProcedureWriter *w, ProcedureText *procedures, int 
 // ---- procedures --------------------------------------------------------------------------------------------------
 
 static const char *top_layer(const ProcedureWriter *w, const Entry *entry) {
+  if (entry->call != NULL && layers_is_repeat(&w->layers, entry->call)) return w->layers.kinds.at[entry->call->kind].name;
   const char *layer = entry->call != NULL ? entry->call->path : entry->step->scope;
   if (layer[0] == '\0') return entry->step->name;
   return arena_strndup(w->arena, layer, strcspn(layer, "."));

@@ -1,8 +1,9 @@
 #include "layers.h"
 
-#include <stdlib.h>
+#include "repeats.h"
 
-enum { LINE_WIDTH = 180, WORTH = 100, PLACE_WIDTH = 9, NAMES_IN_LINE = 4, FRAME = 5, RECORD_FRAME = 20 };
+enum { REPEAT_WORTH = 20, NAMES_IN_PATH = 3 };
+enum { LINE_WIDTH = 180, WORTH = 60, PLACE_WIDTH = 9, NAMES_IN_LINE = 4, FRAME = 5, RECORD_FRAME = 20 };
 
 Layers layers_new(const Program *program) {
   Arena *arena = program->arena;
@@ -42,7 +43,7 @@ static int kind_of_path(Layers *l, const char *path) {
   if (known >= 0) return known;
   known = l->kinds.len;
   names_set(&l->kind_of, kind, known);
-  vec_push(l->arena, &l->kinds, (LayerKind){kind, false});
+  vec_push(l->arena, &l->kinds, (LayerKind){.name = kind});
   return known;
 }
 
@@ -52,17 +53,34 @@ const char *layers_rest(const char *layer, const char *path) {
   return layer[len] == '.' ? layer + len + 1 : "";
 }
 
+const char *layers_path_kind(Arena *arena, const char *path) {
+  Text kind = {.arena = arena};
+  for (const char *at = path; *at != '\0';) {
+    const size_t len = strcspn(at, ".");
+    text_printf(&kind, "%s%s", at > path ? "." : "", layers_kind_name(arena, arena_strndup(arena, at, len)));
+    at += len + (at[len] == '.');
+  }
+  return text_str(&kind);
+}
+
+bool layers_is_repeat(const Layers *l, const LayerRun *run) { return l->kinds.at[run->kind].repeat; }
+
+// What is the same in parts that share code, as text. Inside a repeat the numbers of layers differ.
+static void describe_part(const Layers *l, const LayerPart *part, const LayerRun *run, Text *key) {
+  const Printed *step = part->step;
+  const bool repeat = run == NULL || layers_is_repeat(l, run);
+  if (part->run != NULL && (repeat || layers_is_repeat(l, part->run))) text_printf(key, "|%d", part->run->class);
+  else if (part->run != NULL) text_printf(key, "|%d %s", part->run->class, strrchr(part->run->path, '.') + 1);
+  else
+    text_printf(key, "|%d%c%s %s", step->skeleton, step->where != NULL ? '@' : ' ',
+                repeat ? layers_path_kind(l->arena, step->layer) : layers_rest(step->layer, run->path), step->name);
+}
+
 static int class_of_run(Layers *l, LayerRun *run) {
   Text key = {.arena = l->arena};
   text_printf(&key, "%d %d", l->lists.len,
               run->kind); // procedures share no code: the names of functions say when they run
-  for (int i = 0; i < run->parts.len; i++) {
-    const LayerPart *part = &run->parts.at[i];
-    if (part->run != NULL) text_printf(&key, "|%d %s", part->run->class, strrchr(part->run->path, '.') + 1);
-    else
-      text_printf(&key, "|%d%c%s %s", part->step->skeleton, part->step->where != NULL ? '@' : ' ',
-                  layers_rest(part->step->layer, run->path), part->step->name);
-  }
+  for (int i = 0; i < run->parts.len; i++) describe_part(l, &run->parts.at[i], run, &key);
   int known = names_get(&l->class_of, text_str(&key));
   if (known < 0) {
     known = l->classes.len;
@@ -74,6 +92,142 @@ static int class_of_run(Layers *l, LayerRun *run) {
   vec_push(l->arena, &class->runs, run);
   return known;
 }
+
+// ---- repeats -----------------------------------------------------------------------------------------------------
+
+// Of the layer that a part belongs to, the component that tells it from its neighbours; NULL: it belongs to none.
+static const char *component_of(const Layers *l, const LayerPart *part, size_t prefix) {
+  const char *path = part->run != NULL ? part->run->path : part->step->layer;
+  if (part->run != NULL && layers_is_repeat(l, part->run)) return NULL;
+  if (strlen(path) <= prefix) return NULL;
+  const size_t len = prefix + (prefix > 0) + strcspn(path + prefix + (prefix > 0), ".");
+  return arena_strndup(l->arena, path, len);
+}
+
+typedef VEC(const char *) Components;
+
+static Components components_of(const Layers *l, const LayerPart *parts, int n, size_t prefix) {
+  Components all = {NULL, 0, 0};
+  Names seen = {.arena = l->arena};
+  for (int i = 0; i < n; i++) {
+    const char *component = component_of(l, &parts[i], prefix);
+    if (component == NULL || names_get(&seen, component) >= 0) continue;
+    names_set(&seen, component, 1);
+    vec_push(l->arena, &all, component);
+  }
+  return all;
+}
+
+// The row of the kind with which it has most layers in common, -1: none.
+static int row_in_common(const Layers *l, const LayerKind *kind, const Components *components) {
+  int *votes = NEW_ARRAY(l->arena, int, kind->rows.len + 1), most = 0;
+  for (int i = 0; i < components->len; i++) {
+    const int row = names_get(&kind->row_of, components->at[i]);
+    if (row >= 0) votes[row]++;
+  }
+  for (int r = 1; r < kind->rows.len; r++)
+    if (votes[r] > votes[most]) most = r;
+  return votes[most] > 0 ? most : -1;
+}
+
+// "multihead3, dense5, dense6"
+static const char *path_of_repeat(const Layers *l, const LayerKind *kind, const Components *components) {
+  Text path = {.arena = l->arena};
+  if (components->len == 0) text_printf(&path, "repeat %d", kind->rows.len + 1);
+  for (int i = 0; i < components->len && i < NAMES_IN_PATH; i++)
+    text_printf(&path, "%s%s", i > 0 ? ", " : "", components->at[i]);
+  return text_str(&path);
+}
+
+// Whether each of the repeats has a row of its own in the kind, which most of them have already.
+static bool fits_kind(const Layers *l, const LayerKind *kind, const Components *repeats, int n) {
+  bool *taken = NEW_ARRAY(l->arena, bool, kind->rows.len + 1);
+  int known = 0;
+  for (int i = 0; i < n; i++) {
+    const int row = row_in_common(l, kind, &repeats[i]);
+    if (row < 0) continue;
+    if (taken[row]) return false;
+    taken[row] = true;
+    known++;
+  }
+  return 2 * known > n;
+}
+
+static int kind_of_repeats(Layers *l, const Components *repeats, int n) {
+  for (int k = 0; k < l->kinds.len; k++)
+    if (l->kinds.at[k].repeat && fits_kind(l, &l->kinds.at[k], repeats, n)) return k;
+  vec_push(l->arena, &l->kinds, (LayerKind){.name = "block", .repeat = true, .row_of.arena = l->arena});
+  return l->kinds.len - 1;
+}
+
+static void enter_row(Layers *l, LayerRun *run, const Components *components) {
+  LayerKind *kind = &l->kinds.at[run->kind];
+  int row = row_in_common(l, kind, components);
+  if (row < 0) {
+    row = kind->rows.len;
+    vec_push(l->arena, &kind->rows, path_of_repeat(l, kind, components));
+  }
+  for (int i = 0; i < components->len; i++)
+    if (names_get(&kind->row_of, components->at[i]) < 0) names_set(&kind->row_of, components->at[i], row);
+  run->path = kind->rows.at[row];
+}
+
+static void push_repeats(Layers *l, const LayerParts *parts, Repeat found, size_t prefix, LayerParts *out) {
+  Components *components = NEW_ARRAY(l->arena, Components, found.times);
+  for (int i = 0; i < found.times; i++)
+    components[i] = components_of(l, parts->at + found.start + i * found.period, found.period, prefix);
+  const int kind = kind_of_repeats(l, components, found.times);
+  for (int i = 0; i < found.times; i++) {
+    LayerRun *run = NEW(l->arena, LayerRun);
+    run->kind = kind;
+    enter_row(l, run, &components[i]);
+    for (int k = 0; k < found.period; k++)
+      vec_push(l->arena, &run->parts, parts->at[found.start + i * found.period + k]);
+    run->class = class_of_run(l, run);
+    vec_push(l->arena, out, (LayerPart){NULL, run});
+  }
+}
+
+static int lines_of(const LayerParts *parts);
+
+typedef struct Keys {
+  int *key, *lines; // by part
+} Keys;
+
+static Keys keys_of(const Layers *l, const LayerParts *parts) {
+  Names known = {.arena = l->arena};
+  Keys keys = {NEW_ARRAY(l->arena, int, parts->len), NEW_ARRAY(l->arena, int, parts->len)};
+  for (int i = 0; i < parts->len; i++) {
+    const LayerPart *part = &parts->at[i];
+    Text text = {.arena = l->arena};
+    describe_part(l, part, NULL, &text);
+    if (names_get(&known, text_str(&text)) < 0) names_set(&known, text_str(&text), i);
+    keys.key[i] = names_get(&known, text_str(&text));
+    keys.lines[i] = part->run != NULL ? lines_of(&part->run->parts) : part->step->lines + (part->step->where != NULL);
+  }
+  return keys;
+}
+
+static void fold_range(Layers *l, const LayerParts *parts, const Keys *keys, int from, int to, size_t prefix,
+                       LayerParts *out) {
+  const Repeat found = repeats_find(l->arena, keys->key, keys->lines, from, to, REPEAT_WORTH);
+  if (found.times == 0) {
+    for (int i = from; i < to; i++) vec_push(l->arena, out, parts->at[i]);
+    return;
+  }
+  fold_range(l, parts, keys, from, found.start, prefix, out);
+  push_repeats(l, parts, found, prefix, out);
+  fold_range(l, parts, keys, found.start + found.times * found.period, to, prefix, out);
+}
+
+static void fold(Layers *l, LayerParts *parts, size_t prefix) {
+  const Keys keys = keys_of(l, parts);
+  LayerParts folded = {NULL, 0, 0};
+  fold_range(l, parts, &keys, 0, parts->len, prefix, &folded);
+  *parts = folded;
+}
+
+// ---- layers ------------------------------------------------------------------------------------------------------
 
 static void group(Layers *l, const Printed *steps, int n, int depth, LayerParts *parts) {
   for (int i = 0; i < n;) {
@@ -93,6 +247,7 @@ static void group(Layers *l, const Printed *steps, int n, int depth, LayerParts 
     vec_push(l->arena, parts, (LayerPart){NULL, run});
     i = end;
   }
+  fold(l, parts, n > 0 ? prefix_length(steps[0].scope, depth) : 0);
 }
 
 const LayerParts *layers_add(Layers *l, const PrintedList *steps) {
@@ -107,24 +262,35 @@ const LayerParts *layers_add(Layers *l, const PrintedList *steps) {
 typedef struct Estimate { // lines of the program, with the kinds that are shared now
   Layers *l;
   int lines;
+  int last;       // class of the call that the last line is, -1: it is none
   Names *members; // by kind: what its records hold
+  Names *inside;  // by kind: the layers inside whose records they point to
+  Names outside;  // tensors that no record has: a line each
 } Estimate;
 
 // The kind in whose records a tensor is: that of the innermost shared layer in its name, else that of the function at hand.
-static void count_tensor(const Estimate *e, const char *name, int kind) {
-  const char *rest = name;
+static void count_tensor(Estimate *e, const char *name, int kind) {
+  const char *rest = name, *own = name; // own: what follows the layer of the function at hand
+  int owner_kind = kind;
   for (const char *at = name, *dot; (dot = strchr(at, '.')) != NULL; at = dot + 1) {
     const int owner =
         names_get(&e->l->kind_of, layers_kind_name(e->l->arena, arena_strndup(e->l->arena, at, (size_t)(dot - at))));
     if (owner < 0 || !e->l->kinds.at[owner].shared) continue;
-    kind = owner;
+    owner_kind = owner;
     rest = dot + 1;
+    if (owner == kind) own = rest;
   }
-  names_set(&e->members[kind], rest, 1);
+  if (owner_kind < 0) {
+    names_set(&e->outside, name, 1);
+    return;
+  }
+  names_set(&e->members[owner_kind], rest, 1);
+  if (kind < 0) return;
+  if (owner_kind != kind) names_set(&e->inside[kind], arena_strndup(e->l->arena, own, (size_t)(rest - own)), 1);
 }
 
-static void count_tensors(const Estimate *e, const Printed *step, int kind) {
-  for (int i = 0; i < step->pieces.len && kind >= 0; i++)
+static void count_tensors(Estimate *e, const Printed *step, int kind) {
+  for (int i = 0; i < step->pieces.len; i++)
     if (step->pieces.at[i].kind == PIECE_TENSOR)
       count_tensor(e, e->l->program->tensors.at[step->pieces.at[i].tensor].name, kind);
 }
@@ -137,27 +303,28 @@ static bool is_hollow(const Layers *l, const LayerParts *parts) {
 }
 
 static bool is_function(const Layers *l, const LayerClass *class) {
-  return l->kinds.at[class->kind].shared && class->runs.len > 1 && !is_hollow(l, &class->runs.at[0]->parts);
+  const LayerKind *kind = &l->kinds.at[class->kind];
+  return kind->shared && class->runs.len > 1 && (kind->repeat || !is_hollow(l, &class->runs.at[0]->parts));
 }
 
 static void estimate_parts(Estimate *e, const LayerParts *parts, int around) {
-  const LayerRun *before = NULL;
   for (int i = 0; i < parts->len; i++) {
     const LayerPart *part = &parts->at[i];
-    const LayerRun *last = before;
-    before = part->run;
     if (part->run == NULL) {
       e->lines += part->step->lines + (part->step->where != NULL);
+      e->last = -1;
       count_tensors(e, part->step, around);
       continue;
     }
     LayerClass *class = &e->l->classes.at[part->run->class];
     const bool shared = is_function(e->l, class);
-    if (shared && class->uses++ > 0) {
-      e->lines += last == NULL || last->class != part->run->class; // a loop over neighbours is one line
-      continue;
+    if (shared) {
+      e->lines += around >= 0 || e->last != part->run->class; // a loop over neighbours is one line
+      e->last = part->run->class;
+      if (class->uses++ > 0) continue;
     }
     estimate_parts(e, &part->run->parts, shared ? class->kind : around);
+    if (shared) e->last = part->run->class;
   }
 }
 
@@ -179,16 +346,19 @@ static int overhead(const Estimate *e) {
     if (paths.len == 0) continue;
     const int width = 40 + PLACE_WIDTH * e->members[k].len;
     lines += RECORD_FRAME + e->members[k].len / NAMES_IN_LINE + paths.len * (1 + width / LINE_WIDTH);
+    lines += 2 * e->inside[k].len;
   }
   return lines;
 }
 
 static int estimate(Layers *l) {
-  Estimate e = {l, 0, NEW_ARRAY(l->arena, Names, l->kinds.len)};
-  for (int k = 0; k < l->kinds.len; k++) e.members[k].arena = l->arena;
+  Estimate e = {.l = l, .last = -1, .outside.arena = l->arena};
+  e.members = NEW_ARRAY(l->arena, Names, l->kinds.len);
+  e.inside = NEW_ARRAY(l->arena, Names, l->kinds.len);
+  for (int k = 0; k < l->kinds.len; k++) e.members[k].arena = e.inside[k].arena = l->arena;
   for (int c = 0; c < l->classes.len; c++) l->classes.at[c].uses = 0;
-  for (int i = 0; i < l->lists.len; i++) estimate_parts(&e, l->lists.at[i], -1);
-  return e.lines + overhead(&e);
+  for (int i = 0; i < l->lists.len; i++, e.last = -1) estimate_parts(&e, l->lists.at[i], -1);
+  return e.lines + e.outside.len + overhead(&e);
 }
 
 static int lines_of(const LayerParts *parts) {
@@ -199,9 +369,9 @@ static int lines_of(const LayerParts *parts) {
 }
 
 // One kind after the other, those with the most lines first: a kind is shared if that saves lines worth a function to look
-// up. Ties are broken by the order of the model.
+// up, and stays shared if it still does beside those that came after it. Ties are broken by the order of the model.
 void layers_decide(Layers *l) {
-  int *lines = NEW_ARRAY(l->arena, int, l->kinds.len);
+  int *lines = NEW_ARRAY(l->arena, int, l->kinds.len), *order = NEW_ARRAY(l->arena, int, l->kinds.len);
   for (int c = 0; c < l->classes.len; c++)
     for (int r = 0; r < l->classes.at[c].runs.len; r++)
       lines[l->classes.at[c].kind] += lines_of(&l->classes.at[c].runs.at[r]->parts);
@@ -211,10 +381,19 @@ void layers_decide(Layers *l) {
     for (int k = 1; k < l->kinds.len; k++)
       if (lines[k] > lines[most]) most = k;
     lines[most] = -1;
+    order[round] = most;
     l->kinds.at[most].shared = true;
     const int then = estimate(l);
     if (then + WORTH > now) l->kinds.at[most].shared = false;
     else now = then;
+  }
+  for (int round = 0; round < l->kinds.len; round++) {
+    LayerKind *kind = &l->kinds.at[order[round]];
+    if (!kind->shared) continue;
+    kind->shared = false;
+    const int without = estimate(l);
+    if (now + WORTH > without) now = without;
+    else kind->shared = true;
   }
   estimate(l); // the uses that stand
 }

@@ -18,7 +18,7 @@ typedef struct LayerPart { // a step, or the steps of a layer inside
 typedef VEC(LayerPart) LayerParts;
 
 struct LayerRun {   // consecutive steps of one layer
-  const char *path; // "bottleneck3.conv_norm2"
+  const char *path; // "bottleneck3.conv_norm2"; of a repeat the layers in it, "multihead3, dense5, dense6"
   int kind, class;
   int again; // how often the class had the layer before
   LayerParts parts;
@@ -27,6 +27,9 @@ struct LayerRun {   // consecutive steps of one layer
 typedef struct LayerKind {
   const char *name; // "conv_norm"
   bool shared;      // its classes become functions
+  bool repeat;
+  Names row_of;             // of a repeat: layer in it -> its row
+  VEC(const char *) rows;   // their paths
 } LayerKind;
 
 typedef struct LayerClass {
@@ -57,6 +60,9 @@ const char *layers_rest(const char *layer, const char *path);
 // "conv_norm2" gives "conv_norm".
 const char *layers_kind_name(Arena *arena, const char *component);
 int layers_kind_of(const Layers *layers, const char *kind);
+bool layers_is_repeat(const Layers *layers, const LayerRun *run);
+// The path without the numbers of its components: "multihead3.dense1" gives "multihead.dense".
+const char *layers_path_kind(Arena *arena, const char *path);
 bool layers_is_function(const Layers *layers, const LayerRun *run);
 
 #endif

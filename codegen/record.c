@@ -17,8 +17,9 @@ static const char *type_name(Arena *arena, const char *kind) {
   return *name != '\0' ? name : "Layer";
 }
 
-Record *record_new(const Program *p, const Names *tensors, Names *taken, const char *kind) {
+Record *record_new(const Program *p, const Names *tensors, Names *taken, const char *kind, bool named) {
   Record *r = NEW(p->arena, Record);
+  r->named = named;
   r->program = p;
   r->tensors = tensors;
   r->kind = kind;
@@ -28,7 +29,7 @@ Record *record_new(const Program *p, const Names *tensors, Names *taken, const c
   r->array = name_unique(p->arena, taken, kind);
   r->place = name_unique(p->arena, taken, arena_printf(p->arena, "place_%s", kind));
   r->row_of.arena = r->names.arena = p->arena;
-  names_set(&r->names, "name", 1);
+  if (named) names_set(&r->names, "name", 1);
   names_set(&r->names, "sizes", 1);
   names_set(&r->names, "place", 1);
   return r;
@@ -58,8 +59,11 @@ static bool fits(const Member *m, const char *const *values, const int *rows, in
 }
 
 static const char *unique_name(Record *r, const char *name) {
+  const size_t len = strlen(name);
+  const bool numbered = len > 0 && name[len - 1] >= '0' && name[len - 1] <= '9';
   const char *id = name;
-  for (int n = 2; names_get(&r->names, id) >= 0; n++) id = arena_printf(r->program->arena, "%s%d", name, n);
+  for (int n = 2; names_get(&r->names, id) >= 0; n++)
+    id = arena_printf(r->program->arena, numbered ? "%s_%d" : "%s%d", name, n);
   names_set(&r->names, id, 1);
   return id;
 }
@@ -114,14 +118,15 @@ static void declare(const Record *r, MemberType type, ScalarType scalar, const c
 
 void record_print_type(const Record *r, Text *out) {
   const char *real = name_type(r->program, TYPE_REAL);
-  text_printf(out, "\n// Layers %s: what their code differs in.\n", name_in_comment(out->arena, r->kind));
+  if (r->named) text_printf(out, "\n// Layers %s: what their code differs in.\n", name_in_comment(out->arena, r->kind));
+  else text_printf(out, "\n// What is done several times in a row: what each time differs in.\n");
   if (has_size(r)) {
     text_printf(out, "typedef struct %s {\n", r->size_type);
     declare(r, MEMBER_SIZE, TYPE_REAL, "  long ", "", out);
     declare(r, MEMBER_FACTOR, TYPE_REAL, arena_printf(out->arena, "  %s ", real), "", out);
     text_printf(out, "} %s;\n", r->size_type);
   }
-  text_printf(out, "typedef struct %s {\n  const char *name;\n", r->type);
+  text_printf(out, "typedef struct %s {\n%s", r->type, r->named ? "  const char *name;\n" : "");
   if (has_size(r)) text_printf(out, "  const %s *sizes;\n", r->size_type);
   for (int i = 0; i < r->members.len; i++)
     if (r->members.at[i].type == MEMBER_RECORD)
@@ -196,7 +201,7 @@ static const char *place_of(const Record *r, const char *tensor, int64_t unit) {
 static void print_row(const Record *r, int row, int size, int64_t unit, Text *out) {
   Arena *arena = out->arena;
   List list = {out, "      {", ", ", "", 7, TABLE_WIDTH, 0, 0};
-  list_add(&list, arena_printf(arena, "\"%s\"", name_in_string(arena, r->rows.at[row])));
+  if (r->named) list_add(&list, arena_printf(arena, "\"%s\"", name_in_string(arena, r->rows.at[row])));
   if (size >= 0) list_add(&list, arena_printf(arena, "%d", size));
   for (int type = MEMBER_RECORD; type <= MEMBER_OWN; type++)
     for (int i = 0; i < r->members.len; i++) {
@@ -217,7 +222,9 @@ static void print_row(const Record *r, int row, int size, int64_t unit, Text *ou
       list_add(&list, arena_printf(arena, "%s%s", brace, place_of(r, m->value[row], unit)));
       brace = "";
     }
-  text_printf(out, "%s},\n", *brace == '\0' ? "}" : "");
+  text_printf(out, "%s},", *brace == '\0' ? "}" : "");
+  if (!r->named) text_printf(out, " // %s", name_in_comment(arena, r->rows.at[row]));
+  text_printf(out, "\n");
 }
 
 static const Member *first_pointer(const Record *r) {
@@ -240,7 +247,7 @@ void record_print_places(const Record *r, int64_t unit, Text *out) {
   const int pointers = n_pointers(r);
   text_printf(out, "\nstatic void %s(char *arena) {\n", r->place);
   if (has_size(r)) print_sizes(r, size_of_row, out);
-  text_printf(out, "  static const struct {\n    const char *name;\n");
+  text_printf(out, "  static const struct {\n%s", r->named ? "    const char *name;\n" : "");
   if (has_size(r)) text_printf(out, "    int sizes;\n");
   declare(r, MEMBER_RECORD, TYPE_REAL, "    int ", "", out);
   declare(r, MEMBER_TEXT, TYPE_REAL, "    const char ", "*", out);
@@ -250,9 +257,9 @@ void record_print_places(const Record *r, int64_t unit, Text *out) {
                 (long long)unit);
   text_printf(out, "  } row[] = {\n");
   for (int row = 0; row < r->rows.len; row++) print_row(r, row, has_size(r) ? size_of_row[row] : -1, unit, out);
-  text_printf(
-      out, "  };\n  for (long i = 0; i < %d; i++) {\n    %s *const layer = &%s[i];\n    layer->name = row[i].name;\n",
-      r->rows.len, r->type, r->array);
+  text_printf(out, "  };\n  for (long i = 0; i < %d; i++) {\n    %s *const layer = &%s[i];\n", r->rows.len, r->type,
+              r->array);
+  if (r->named) text_printf(out, "    layer->name = row[i].name;\n");
   if (has_size(r)) text_printf(out, "    layer->sizes = &sizes[row[i].sizes];\n");
   for (int i = 0; i < r->members.len; i++) {
     const Member *m = &r->members.at[i];

@@ -27,6 +27,7 @@ struct Record {
   const Program *program;
   const Names *tensors;          // name in the emitted struct -> tensor
   const char *kind;              // of the layers
+  bool named;                    // the layers have names
   const char *type, *array;      // "ConvNorm", "conv_norm"
   const char *size_type, *place; // "ConvNormSize", "place_conv_norm"
   Names row_of;                  // path of a layer -> its row
@@ -36,7 +37,7 @@ struct Record {
 };
 
 // taken: names of the program's globals, where those of the record are entered.
-Record *record_new(const Program *program, const Names *tensors, Names *taken, const char *kind);
+Record *record_new(const Program *program, const Names *tensors, Names *taken, const char *kind, bool named);
 // The row of a layer, made if it has none. again: how often the layer has come before.
 int record_row(Record *record, const char *path, int again);
 // The name of the member that holds values[i] in row rows[i]: one that is there already, or a new one. wish: a member to

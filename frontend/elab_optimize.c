@@ -167,26 +167,23 @@ static const char *outer_layer(Elab *e, const Trained *t) {
   return arena_strndup(e->arena, layer, strcspn(layer, "."));
 }
 
-// gradient_norm: the sum over each outermost layer, so that equal layers do the same, then over all of them, and the root;
-// at most NORM_FAN_IN scalars at a time.
+// gradient_norm: one outermost layer after the other adds its squares to the sum so far, so that equal layers do the same, at
+// most NORM_FAN_IN of them at a time; of a small model all at once. Then the root.
 static int gradient_norm(Elab *e, const Trainees *trained, Phase phase, Loc loc) {
-  int n = trained->len, sums = 0;
-  int *term = NEW_ARRAY(e->arena, int, n);
-  for (int i = 0; i < n; i++) term[i] = sum_of_squares(e, &trained->at[i], phase, loc);
-  for (int i = 0, end; i < n && n > NORM_FAN_IN; i = end) {
+  const int n = trained->len;
+  int *square = NEW_ARRAY(e->arena, int, n), term[NORM_FAN_IN + 1], sum = -1;
+  for (int i = 0; i < n; i++) square[i] = sum_of_squares(e, &trained->at[i], phase, loc);
+  if (n <= NORM_FAN_IN) return sum_of_scalars(e, square, n, true, "", "gradient_norm", phase, loc);
+  for (int i = 0, end; i < n; i = end) {
     const char *layer = outer_layer(e, &trained->at[i]);
-    for (end = i + 1; end < n && end < i + NORM_FAN_IN && str_eq(outer_layer(e, &trained->at[end]), layer); end++) {}
+    int terms = 0;
+    if (sum >= 0) term[terms++] = sum;
+    for (end = i; end < n && end < i + NORM_FAN_IN && str_eq(outer_layer(e, &trained->at[end]), layer); end++)
+      term[terms++] = square[end];
     const char *name = arena_printf(e->arena, "%s%sgrad.square", layer, layer[0] != '\0' ? "." : "");
-    term[sums++] = end == i + 1 ? term[i] : sum_of_scalars(e, term + i, end - i, false, layer, name, phase, loc);
+    sum = sum_of_scalars(e, term, terms, false, layer, name, phase, loc);
   }
-  if (sums > 0) n = sums;
-  while (n > NORM_FAN_IN) {
-    sums = 0;
-    for (int i = 0; i < n; i += NORM_FAN_IN, sums++)
-      term[sums] = sum_of_scalars(e, term + i, n - i < NORM_FAN_IN ? n - i : NORM_FAN_IN, false, "", "gradient_norm.sum", phase, loc);
-    n = sums;
-  }
-  return sum_of_scalars(e, term, n, true, "", "gradient_norm", phase, loc);
+  return sum_of_scalars(e, &sum, 1, true, "", "gradient_norm", phase, loc);
 }
 
 // scale = clip / max(norm, clip)

@@ -111,7 +111,9 @@ char *arena_printf(Arena *arena, const char *format, ...) {
 }
 
 void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size) {
-  const int bigger = *cap == 0 ? 8 : *cap * 2;
+  enum { FIRST = 256 }; // bytes: most lists stay short, and those of large elements would be mostly room
+  const int first = size > FIRST / 2 ? 1 : size > FIRST / 8 ? (int)(FIRST / size) : 8;
+  const int bigger = *cap == 0 ? first : *cap * 2;
   void *copy = arena_alloc(arena, size * (size_t)bigger);
   if (len > 0) memcpy(copy, at, size * (size_t)len);
   *cap = bigger;

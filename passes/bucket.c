@@ -10,12 +10,16 @@
 //
 // A gradient is wanted only after the backward pass: it waits until the bucket is full or nothing more comes. Anything that is
 // used before waits only where it is so small that the number of messages counts and not their length.
+//
+// Where layers repeat, buckets end at like places of them, so that the steps in between repeat, too: one that is full ends
+// where an earlier one ended, if that makes it not much larger or smaller.
 #include "passes.h"
 
 // Of a bucket, in bytes. Large enough that starting a message takes no time beside sending it, small enough that the first
 // buckets of a large model are on their way while most of the backward pass is still to come.
 enum { LARGEST_BUCKET = 25 << 20 };
 enum { SHORT = 16384 }; // bytes: a message that takes as long as an empty one
+enum { SMALLEST_PART = LARGEST_BUCKET / 2, LARGEST_PART = LARGEST_BUCKET + LARGEST_BUCKET / 2 }; // to end at a like place
 enum { ALIGNED = 256 };
 
 typedef struct Bucket {
@@ -23,7 +27,7 @@ typedef struct Bucket {
   uint32_t axes;
   Reduce reduce;
   bool soon; // used in the same procedure
-  int64_t bytes;
+  int64_t bytes, limit;
   VEC(int) places; // of its reductions, in the list of steps
 } Bucket;
 
@@ -34,7 +38,11 @@ typedef struct Bucketer {
   int *
       bucket_of; // by buffer, as there were when the procedure began: the id of the bucket that its reduction is in, or 0
   int n_buffers;
-  VEC(Step *) out; // a reduction that has gone into a bucket is NULL
+  Step *const *steps; // of the procedure
+  int n_steps, at;
+  const int *last_use; // by buffer: the last step that uses it
+  Names ends;          // where buckets ended: what name_of_place says
+  VEC(Step *) out;     // a reduction that has gone into a bucket is NULL
 } Bucketer;
 
 static Buffer *buffer_of(const Program *p, int tensor) { return &p->buffers.at[p->tensors.at[tensor].buffer]; }
@@ -192,21 +200,94 @@ static void close_used(Bucketer *k, const Step *step) {
   } while (c.id != 0);
 }
 
+// What layers of one kind have in common: "multihead12.dense1.w.grad" gives "multihead.dense.w.grad", and the bytes.
+static const char *name_of_place(const Program *p, const Step *step) {
+  Text name = {.arena = p->arena};
+  for (const char *c = p->tensors.at[step->collective.tensor].name; *c != '\0'; c++)
+    if (*c < '0' || *c > '9') text_printf(&name, "%c", *c);
+  text_printf(&name, " %lld", (long long)buffer_of(p, step->collective.tensor)->bytes);
+  return text_str(&name);
+}
+
+static bool is_end(const Bucketer *k, const Step *step) {
+  return names_get(&k->ends, name_of_place(k->program, step)) >= 0;
+}
+
+// Whether the step, the i-th of the procedure, goes into a bucket, and into which kind.
+static bool goes_into_bucket(const Bucketer *k, int i, bool *soon) {
+  const Step *step = k->steps[i];
+  if (!may_wait(k->program, step)) return false;
+  *soon = k->last_use[k->program->tensors.at[step->collective.tensor].buffer] > i;
+  return !*soon || buffer_of(k->program, step->collective.tensor)->bytes <= SHORT;
+}
+
+static bool belongs(const Bucket *bucket, const Collective *c, bool soon) {
+  return bucket->axes == c->axes && bucket->reduce == c->reduce && bucket->soon == soon;
+}
+
+// The bytes up to where an earlier bucket ended, if that comes soon; 0: it does not.
+static int64_t bytes_to_end(const Bucketer *k, const Bucket *bucket) {
+  int64_t bytes = bucket->bytes;
+  bool soon = false;
+  for (int i = k->at; i < k->n_steps; i++) {
+    const Step *step = k->steps[i];
+    if (!goes_into_bucket(k, i, &soon) || !belongs(bucket, &step->collective, soon)) continue;
+    bytes += buffer_of(k->program, step->collective.tensor)->bytes;
+    if (bytes > LARGEST_PART) return 0;
+    if (is_end(k, step)) return bytes;
+  }
+  return 0;
+}
+
+// How many of its members come up to where an earlier bucket ended; 0: none did among them, or it would be too small.
+static int members_to_end(const Bucketer *k, const Bucket *bucket, int64_t *bytes) {
+  *bytes = bucket->bytes;
+  for (int n = bucket->places.len; n > 0; n--) {
+    const Step *step = k->out.at[bucket->places.at[n - 1]];
+    if (*bytes < SMALLEST_PART) return 0;
+    if (is_end(k, step)) return n;
+    *bytes -= buffer_of(k->program, step->collective.tensor)->bytes;
+  }
+  return 0;
+}
+
+// A bucket that is full: the number of the one that the next member goes into, or as many as are open for a new one.
+static int make_way(Bucketer *k, int number) {
+  Bucket *bucket = &k->open.at[number];
+  int64_t bytes, further = bytes_to_end(k, bucket);
+  const int n = members_to_end(k, bucket, &bytes);
+  if (further > 0 && (n == 0 || further - LARGEST_BUCKET < LARGEST_BUCKET - bytes)) {
+    bucket->limit = further;
+    return number;
+  }
+  Bucket rest = *bucket;
+  rest.places.at = NULL;
+  rest.places.len = rest.places.cap = 0;
+  rest.bytes = bucket->bytes - bytes;
+  for (int i = n; n > 0 && i < bucket->places.len; i++) vec_push(k->program->arena, &rest.places, bucket->places.at[i]);
+  if (n > 0) bucket->places.len = n, bucket->bytes = bytes;
+  names_set(&k->ends, name_of_place(k->program, k->out.at[bucket->places.at[bucket->places.len - 1]]), 1);
+  close_bucket(k, number);
+  if (rest.places.len == 0) return k->open.len;
+  rest.id = ++k->n_buckets;
+  rest.limit = LARGEST_BUCKET;
+  for (int i = 0; i < rest.places.len; i++)
+    k->bucket_of[k->program->tensors.at[k->out.at[rest.places.at[i]]->collective.tensor].buffer] = rest.id;
+  vec_push(k->program->arena, &k->open, rest);
+  return k->open.len - 1;
+}
+
 static void join_bucket(Bucketer *k, const Step *step, bool soon) {
   const Collective *c = &step->collective;
   const int buffer = k->program->tensors.at[c->tensor].buffer;
   const int64_t bytes = k->program->buffers.at[buffer].bytes;
   int i = 0;
-  while (i < k->open.len &&
-         (k->open.at[i].axes != c->axes || k->open.at[i].reduce != c->reduce || k->open.at[i].soon != soon))
-    i++;
-  if (i < k->open.len && k->open.at[i].bytes + bytes > LARGEST_BUCKET) {
-    close_bucket(k, i);
-    i = k->open.len;
-  }
+  while (i < k->open.len && !belongs(&k->open.at[i], c, soon)) i++;
+  while (i < k->open.len && k->open.at[i].bytes + bytes > k->open.at[i].limit) i = make_way(k, i);
   if (i == k->open.len)
     vec_push(k->program->arena, &k->open,
-             (Bucket){.id = ++k->n_buckets, .axes = c->axes, .reduce = c->reduce, .soon = soon});
+             (Bucket){
+                 .id = ++k->n_buckets, .axes = c->axes, .reduce = c->reduce, .soon = soon, .limit = LARGEST_BUCKET});
   k->open.at[i].bytes += bytes;
   k->bucket_of[buffer] = k->open.at[i].id;
   vec_push(k->program->arena, &k->open.at[i].places, k->out.len);
@@ -249,18 +330,20 @@ static void bucket_procedure(Bucketer *k, Procedure *procedure) {
   Uses uses = {.program = p, .last = NEW_ARRAY(p->arena, int, p->buffers.len)};
   for (; uses.step < procedure->steps.len; uses.step++)
     step_visit_tensors(procedure->steps.at[uses.step], note_use, &uses);
+  k->steps = procedure->steps.at;
+  k->n_steps = procedure->steps.len;
+  k->last_use = uses.last;
+  k->ends = (Names){.arena = p->arena};
   k->n_buffers = p->buffers.len;
   k->bucket_of = NEW_ARRAY(p->arena, int, k->n_buffers);
   k->out.at = NULL;
   k->out.len = k->out.cap = 0;
   for (int i = 0; i < procedure->steps.len; i++) {
     Step *step = procedure->steps.at[i];
+    bool soon;
     close_used(k, step);
-    if (may_wait(p, step)) {
-      const int buffer = p->tensors.at[step->collective.tensor].buffer;
-      const bool soon = uses.last[buffer] > i;
-      if (!soon || p->buffers.at[buffer].bytes <= SHORT) join_bucket(k, step, soon);
-    }
+    k->at = i;
+    if (goes_into_bucket(k, i, &soon)) join_bucket(k, step, soon);
     vec_push(p->arena, &k->out, step);
   }
   while (k->open.len > 0) close_bucket(k, k->open.len - 1);

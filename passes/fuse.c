@@ -8,6 +8,7 @@
 //   s[i] = sum(c) exp(x[i, c]);  y[i, c] = exp(x[i, c]) / s[i]        rows i; two loops over c
 #include "fuse.h"
 
+#include "../ir/program.h"
 #include "contraction.h"
 #include "kernel.h"
 #include "rewrite.h"
@@ -246,12 +247,22 @@ static bool gathers_too_many(const Group *group, const Op *op) {
   return reads.n > MANY_READS && group->tensors.len + reads.n > MAX_TENSORS;
 }
 
+// What a layer makes beside a single number is of that number's layer: layers of one kind then stay the same steps.
+static bool mixes_layers(const Fuser *f, const Group *group, const Op *op) {
+  if (op->layer[0] == '\0') return false;
+  for (int i = 0; i < group->ops.len; i++) {
+    const Op *other = &f->graph->ops.at[group->ops.at[i]];
+    if (other->n_dims == 0 && !layer_same_outer(op->layer, other->layer)) return true;
+  }
+  return false;
+}
+
 static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
   Group *group = &f->g->groups.at[group_id];
   const Op *op = &f->graph->ops.at[op_id];
   if (group->kind != GROUP_KERNEL || group->phase != op->phase || group->ops.len >= MAX_FUSED) return false;
   if (!same_pins(f, group, op) || group->tensors.len >= MAX_TENSORS) return false;
-  if (group->ops.len > 0 && gathers_too_many(group, op)) return false;
+  if (group->ops.len > 0 && (gathers_too_many(group, op) || mixes_layers(f, group, op))) return false;
   Join j = {.f = f, .group = group, .op = op};
   for (int d = 0; d < IR_MAX_DIMS; d++) j.class[d] = -1;
   expr_visit(op->body, unify_access, &j);

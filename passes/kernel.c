@@ -193,26 +193,34 @@ static void place_statement(Builder *b, int i) {
 
 // A clone may leave the value it was made from without a reader: drops statements that nothing reads or stores.
 typedef struct Wanted {
-  bool *wanted; // by tensor of the graph
+  Arena *arena;
+  VEC(int) tensors; // of the graph
 } Wanted;
 
-static void want(const Wanted *w, const Expr *e) {
-  if (e->kind == EXPR_ACCESS) w->wanted[e->access.tensor] = true;
+static bool is_wanted(const Wanted *w, int tensor) {
+  for (int i = 0; i < w->tensors.len; i++)
+    if (w->tensors.at[i] == tensor) return true;
+  return false;
+}
+
+static void want(Wanted *w, const Expr *e) {
+  if (e->kind == EXPR_ACCESS && !is_wanted(w, e->access.tensor)) vec_push(w->arena, &w->tensors, e->access.tensor);
   if (e->kind != EXPR_CALL || e->call.fn == FN_one) return; // one(x) is 1, whatever x
   for (int i = 0; i < fn_arity(e->call.fn); i++) want(w, e->call.arg[i]);
 }
 
 static void drop_dead_statements(Builder *b) {
-  Wanted rows = {NEW_ARRAY(b->l->arena, bool, b->g->graph->tensors.len)};   // wanted by later stages
-  Wanted points = {NEW_ARRAY(b->l->arena, bool, b->g->graph->tensors.len)}; // wanted in the stage at hand
+  Wanted rows = {.arena = b->l->arena};   // wanted by later stages
+  Wanted points = {.arena = b->l->arena}; // wanted in the stage at hand
   for (int s = b->kernel.stages.len - 1; s >= 0; s--) {
     Stage *stage = &b->kernel.stages.at[s];
-    memset(points.wanted, 0, sizeof *points.wanted * (size_t)b->g->graph->tensors.len);
+    points.tensors.len = 0;
     int first = stage->statements.len;
     for (int i = stage->statements.len - 1; i >= 0; i--) {
       const Statement statement = stage->statements.at[i];
       const bool point = stage->n_inner > 0 && statement.reduce == REDUCE_NONE;
-      if (!statement.store && !points.wanted[statement.out] && (point || !rows.wanted[statement.out])) continue;
+      if (!statement.store && !is_wanted(&points, statement.out) && (point || !is_wanted(&rows, statement.out)))
+        continue;
       want(&points, statement.body);
       want(&rows, statement.body);
       stage->statements.at[--first] = statement;

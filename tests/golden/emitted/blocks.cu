@@ -55,11 +55,13 @@ static struct {
   float *block4_conv1_b_grad; // block4.conv1.b.grad [8]
   float *dense1_w_grad; // dense1.w.grad [5, 8]
   float *dense1_b_grad; // dense1.b.grad [5]
+  float *unit1_batchnorm1_gamma_grad_square; // unit1.batchnorm1.gamma.grad.square []
+  float *unit1_batchnorm1_beta_grad_square; // unit1.batchnorm1.beta.grad.square []
   float *block4_conv1_w_grad_square; // block4.conv1.w.grad.square []
   float *block4_conv1_b_grad_square; // block4.conv1.b.grad.square []
   float *dense1_b_grad_square; // dense1.b.grad.square []
+  float *unit1_grad_square; // unit1.grad.square []
   float *block4_grad_square; // block4.grad.square []
-  float *dense1_grad_square; // dense1.grad.square []
   float *gradient_norm; // gradient_norm []
   float *block4_conv1_w_v; // block4.conv1.w.v [8, 4, 1, 1]
   float *block4_conv1_w_u; // block4.conv1.w.u [8, 4, 1, 1]
@@ -155,7 +157,7 @@ static struct {
 // Layers unit: what their code differs in.
 typedef struct UnitSize {
   long elements, elements2, rows, cols, stride, ci, n, k, stride2, bytes, bytes2, bytes3, rows2, stride_b;
-  float factor, factor2, factor22;
+  float factor, factor2, factor2_2;
 } UnitSize;
 typedef struct Unit {
   const char *name;
@@ -181,8 +183,8 @@ typedef struct Block {
   const BlockSize *sizes;
   const struct Unit *unit1;
   const struct Unit *unit2;
-  float *relu, *relu_2, *relu2, *add_grad, *add_grad2, *relu_2_grad_2, *relu_grad, *grad_square, *relu3, *relu_22,
-    *relu4;
+  float *relu, *relu_2, *relu2, *add_grad, *add_grad2, *relu_2_grad_2, *relu_grad, *grad_square, *grad_square2,
+    *relu3, *relu_2_2, *relu4;
 } Block;
 static Block block[5];
 
@@ -721,51 +723,51 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
   }
 }
 
-// block1.unit1.conv1: gradient_norm (blocks.dnn:23)
-__global__ void k_gradient_norm2(float *__restrict__ square2, const float *__restrict__ whole, const float *__restrict__ square3, const float *__restrict__ square4, const float *__restrict__ square5, const float *__restrict__ square6, const float *__restrict__ square7, long len_cocrs) {
-  GRID(row, 1) {
-    (void)row;
-    float square_ = 0.0f;
-    BLOCK(cocrs, len_cocrs) square_ += whole[cocrs] * whole[cocrs];
-    square_ = BLOCK_SUM(square_);
-    const float square_2 = ((((square_ + square3[0]) + square4[0]) + square5[0]) + square6[0]) + square7[0];
-    ONCE square2[0] = square_2;
-  }
-}
-
-// block4.unit1.conv1: gradient_norm (blocks.dnn:23)
-__global__ void k_gradient_norm3(float *__restrict__ square2, const float *__restrict__ whole, const float *__restrict__ square3, const float *__restrict__ square4, const float *__restrict__ square5, const float *__restrict__ square6, const float *__restrict__ square7, const float *__restrict__ square8, const float *__restrict__ square9, long len_cocrs) {
-  GRID(row, 1) {
-    (void)row;
-    float square_ = 0.0f;
-    BLOCK(cocrs, len_cocrs) square_ += whole[cocrs] * whole[cocrs];
-    square_ = BLOCK_SUM(square_);
-    const float square_2 = ((((((square_ + square3[0]) + square4[0]) + square5[0]) + square6[0]) + square7[0]) + square8[0]) + square9[0];
-    ONCE square2[0] = square_2;
-  }
-}
-
-// dense1: gradient_norm (blocks.dnn:23)
-__global__ void k_gradient_norm4(float *__restrict__ square2, const float *__restrict__ whole, const float *__restrict__ square3, long len_coci) {
-  GRID(row, 1) {
-    (void)row;
-    float square_ = 0.0f;
-    BLOCK(coci, len_coci) square_ += whole[coci] * whole[coci];
-    square_ = BLOCK_SUM(square_);
-    const float square_2 = square_ + square3[0];
-    ONCE square2[0] = square_2;
-  }
-}
-
 // unit1.conv1: gradient_norm (blocks.dnn:23)
-__global__ void k_gradient_norm5(float *__restrict__ gradient_norm, const float *__restrict__ whole, const float *__restrict__ square3, const float *__restrict__ square4, const float *__restrict__ square5, const float *__restrict__ square6, const float *__restrict__ square7, const float *__restrict__ square8, const float *__restrict__ square9, const float *__restrict__ square10, const float *__restrict__ square11, long len_cocrs) {
+__global__ void k_gradient_norm2(float *__restrict__ square2, const float *__restrict__ whole, const float *__restrict__ square3, const float *__restrict__ square4, long len_cocrs) {
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
     BLOCK(cocrs, len_cocrs) square_ += whole[cocrs] * whole[cocrs];
     square_ = BLOCK_SUM(square_);
     const float square_2 = (square_ + square3[0]) + square4[0];
-    const float gradient_norm_ = sqrtf((((((((square_2 + square5[0]) + square6[0]) + square7[0]) + square8[0]) + square9[0]) + square10[0]) + square11[0]));
+    ONCE square2[0] = square_2;
+  }
+}
+
+// block1.unit1.conv1: gradient_norm (blocks.dnn:23)
+__global__ void k_gradient_norm3(float *__restrict__ square2, const float *__restrict__ whole, const float *__restrict__ square3, const float *__restrict__ square4, const float *__restrict__ square5, const float *__restrict__ square6, const float *__restrict__ square7, const float *__restrict__ square8, long len_cocrs) {
+  GRID(row, 1) {
+    (void)row;
+    float square_ = 0.0f;
+    BLOCK(cocrs, len_cocrs) square_ += whole[cocrs] * whole[cocrs];
+    square_ = BLOCK_SUM(square_);
+    const float square_2 = (((((square3[0] + square_) + square4[0]) + square5[0]) + square6[0]) + square7[0]) + square8[0];
+    ONCE square2[0] = square_2;
+  }
+}
+
+// block4.unit1.conv1: gradient_norm (blocks.dnn:23)
+__global__ void k_gradient_norm4(float *__restrict__ square2, const float *__restrict__ whole, const float *__restrict__ square3, const float *__restrict__ square4, const float *__restrict__ square5, const float *__restrict__ square6, const float *__restrict__ square7, const float *__restrict__ square8, const float *__restrict__ square9, const float *__restrict__ square10, long len_cocrs) {
+  GRID(row, 1) {
+    (void)row;
+    float square_ = 0.0f;
+    BLOCK(cocrs, len_cocrs) square_ += whole[cocrs] * whole[cocrs];
+    square_ = BLOCK_SUM(square_);
+    const float square_2 = (((((((square3[0] + square_) + square4[0]) + square5[0]) + square6[0]) + square7[0]) + square8[0]) + square9[0]) + square10[0];
+    ONCE square2[0] = square_2;
+  }
+}
+
+// dense1: gradient_norm (blocks.dnn:23)
+__global__ void k_gradient_norm5(float *__restrict__ gradient_norm, const float *__restrict__ whole, const float *__restrict__ square3, const float *__restrict__ square4, long len_coci) {
+  GRID(row, 1) {
+    (void)row;
+    float square_ = 0.0f;
+    BLOCK(coci, len_coci) square_ += whole[coci] * whole[coci];
+    square_ = BLOCK_SUM(square_);
+    const float square_2 = (square3[0] + square_) + square4[0];
+    const float gradient_norm_ = sqrtf(square_2);
     ONCE gradient_norm[0] = gradient_norm_;
   }
 }
@@ -895,7 +897,7 @@ static void forward_unit(const Unit *layer) {
   CHECK_NCCL(ncclAllReduce(layer->batchnorm1_square, layer->batchnorm1_square, sizes->elements2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   AT_LAYER(layer->name, "batchnorm1 batchnorm", "blocks.dnn:3");
-  LAUNCH_FLAT(k_batchnorm3, sizes->elements2, layer->batchnorm1_var, layer->batchnorm1_running_var, layer->batchnorm1_scale, layer->batchnorm1_square, layer->batchnorm1_gamma, sizes->elements2, sizes->factor2, sizes->factor22);
+  LAUNCH_FLAT(k_batchnorm3, sizes->elements2, layer->batchnorm1_var, layer->batchnorm1_running_var, layer->batchnorm1_scale, layer->batchnorm1_square, layer->batchnorm1_gamma, sizes->elements2, sizes->factor2, sizes->factor2_2);
   LIFETIME_END({layer->batchnorm1_square, sizes->bytes2});
 }
 
@@ -975,7 +977,7 @@ static void backward_block(const Block *layer) {
   backward_unit(layer->unit1);
 }
 
-// report: 7 layers unit, like unit1
+// report: 6 layers unit, like block1.unit1
 static void report_unit(const Unit *layer) {
   const UnitSize *const sizes = layer->sizes;
   AT_LAYER(layer->name, "batchnorm1 gradient_norm", "blocks.dnn:23");
@@ -1001,10 +1003,10 @@ static void report_block(const Block *layer) {
   report_unit2(layer->unit2);
 
   AT_LAYER(layer->name, "unit1.conv1 gradient_norm", "blocks.dnn:23");
-  LAUNCH_ROWS(k_gradient_norm2, 1, layer->grad_square, layer->unit1->conv1_w_grad, layer->unit1->batchnorm1_gamma_grad_square, layer->unit1->batchnorm1_beta_grad_square, layer->unit2->conv1_w_grad_square, layer->unit2->batchnorm1_gamma_grad_square, layer->unit2->batchnorm1_beta_grad_square, sizes->len_cocrs);
+  LAUNCH_ROWS(k_gradient_norm3, 1, layer->grad_square, layer->unit1->conv1_w_grad, layer->grad_square2, layer->unit1->batchnorm1_gamma_grad_square, layer->unit1->batchnorm1_beta_grad_square, layer->unit2->conv1_w_grad_square, layer->unit2->batchnorm1_gamma_grad_square, layer->unit2->batchnorm1_beta_grad_square, sizes->len_cocrs);
   LIFETIME_END({layer->unit1->batchnorm1_gamma_grad_square, 4}, {layer->unit1->batchnorm1_beta_grad_square, 4},
       {layer->unit2->conv1_w_grad_square, 4}, {layer->unit2->batchnorm1_gamma_grad_square, 4},
-      {layer->unit2->batchnorm1_beta_grad_square, 4});
+      {layer->unit2->batchnorm1_beta_grad_square, 4}, {layer->grad_square2, 4});
 }
 
 // update: 13 layers unit, like unit1
@@ -1063,7 +1065,7 @@ static void evaluate_block(const Block *layer) {
   evaluate_unit(layer->unit2);
 
   AT_LAYER(layer->name, "unit2.batchnorm1 batchnorm", "blocks.dnn:3");
-  LAUNCH_MAP(k_batchnorm_add_relu, sizes->rows * batch.len, sizes->cols, layer->relu_22, layer->unit2->conv1_conv2d2, layer->unit2->batchnorm1_running_mean, layer->unit2->batchnorm1_scale2, layer->unit2->batchnorm1_beta, layer->relu4, batch.len, sizes->rows, sizes->cols);
+  LAUNCH_MAP(k_batchnorm_add_relu, sizes->rows * batch.len, sizes->cols, layer->relu_2_2, layer->unit2->conv1_conv2d2, layer->unit2->batchnorm1_running_mean, layer->unit2->batchnorm1_scale2, layer->unit2->batchnorm1_beta, layer->relu4, batch.len, sizes->rows, sizes->cols);
   LIFETIME_END({layer->relu4, sizes->bytes}, {layer->unit2->conv1_conv2d2, sizes->bytes},
       {layer->unit2->batchnorm1_scale2, sizes->bytes2});
 }
@@ -1409,7 +1411,15 @@ static void backward(void) {
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  report_unit(&unit[0]);
+
+  AT("unit1.batchnorm1 gradient_norm", "blocks.dnn:23");
+  LAUNCH_ROWS(k_gradient_norm, 1, t.unit1_batchnorm1_gamma_grad_square, unit[0].batchnorm1_gamma_grad, 4);
+  LAUNCH_ROWS(k_gradient_norm, 1, t.unit1_batchnorm1_beta_grad_square, unit[0].batchnorm1_beta_grad, 4);
+
+  AT("unit1.conv1 gradient_norm", "blocks.dnn:23");
+  LAUNCH_ROWS(k_gradient_norm2, 1, t.unit1_grad_square, unit[0].conv1_w_grad, t.unit1_batchnorm1_gamma_grad_square, t.unit1_batchnorm1_beta_grad_square, 108);
+  LIFETIME_END({t.unit1_batchnorm1_gamma_grad_square, 4}, {t.unit1_batchnorm1_beta_grad_square, 4});
+
   for (long i = 0; i <= 2; i++) report_block(&block[i]);
   report_unit(&unit[7]);
   report_unit2(&unit[8]);
@@ -1419,24 +1429,18 @@ static void report(void) {
   LAUNCH_ROWS(k_gradient_norm, 1, t.block4_conv1_b_grad_square, t.block4_conv1_b_grad_whole, 8);
 
   AT("block4.unit1.conv1 gradient_norm", "blocks.dnn:23");
-  LAUNCH_ROWS(k_gradient_norm3, 1, t.block4_grad_square, unit[7].conv1_w_grad, unit[7].batchnorm1_gamma_grad_square, unit[7].batchnorm1_beta_grad_square, unit[8].conv1_w_grad_square, unit[8].batchnorm1_gamma_grad_square, unit[8].batchnorm1_beta_grad_square, t.block4_conv1_w_grad_square, t.block4_conv1_b_grad_square, 288);
+  LAUNCH_ROWS(k_gradient_norm4, 1, t.block4_grad_square, unit[7].conv1_w_grad, block[2].grad_square, unit[7].batchnorm1_gamma_grad_square, unit[7].batchnorm1_beta_grad_square, unit[8].conv1_w_grad_square, unit[8].batchnorm1_gamma_grad_square, unit[8].batchnorm1_beta_grad_square, t.block4_conv1_w_grad_square, t.block4_conv1_b_grad_square, 288);
   LIFETIME_END({unit[7].batchnorm1_gamma_grad_square, 4}, {unit[7].batchnorm1_beta_grad_square, 4},
       {unit[8].conv1_w_grad_square, 4}, {unit[8].batchnorm1_gamma_grad_square, 4},
       {unit[8].batchnorm1_beta_grad_square, 4}, {t.block4_conv1_w_grad_square, 4},
-      {t.block4_conv1_b_grad_square, 4});
+      {t.block4_conv1_b_grad_square, 4}, {block[2].grad_square, 4});
 
   for (long i = 3; i <= 4; i++) report_block(&block[i]);
 
   AT("dense1 gradient_norm", "blocks.dnn:23");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 5);
-  LAUNCH_ROWS(k_gradient_norm4, 1, t.dense1_grad_square, t.dense1_w_grad_whole, t.dense1_b_grad_square, 40);
-  LIFETIME_END({t.dense1_b_grad_square, 4});
-
-  AT("unit1.conv1 gradient_norm", "blocks.dnn:23");
-  LAUNCH_ROWS(k_gradient_norm5, 1, t.gradient_norm, unit[0].conv1_w_grad, unit[0].batchnorm1_gamma_grad_square, unit[0].batchnorm1_beta_grad_square, block[0].grad_square, block[1].grad_square, block[2].grad_square, t.block4_grad_square, block[3].grad_square, block[4].grad_square, t.dense1_grad_square, 108);
-  LIFETIME_END({unit[0].batchnorm1_gamma_grad_square, 4}, {unit[0].batchnorm1_beta_grad_square, 4},
-      {block[0].grad_square, 4}, {block[1].grad_square, 4}, {block[2].grad_square, 4}, {t.block4_grad_square, 4},
-      {block[3].grad_square, 4}, {block[4].grad_square, 4}, {t.dense1_grad_square, 4});
+  LAUNCH_ROWS(k_gradient_norm5, 1, t.gradient_norm, t.dense1_w_grad_whole, block[4].grad_square, t.dense1_b_grad_square, 40);
+  LIFETIME_END({t.dense1_b_grad_square, 4}, {block[4].grad_square, 4});
 }
 
 // The optimizer.
@@ -1468,7 +1472,7 @@ static void evaluate(void) {
 
   AT("block4.unit1.conv1 conv2d", "blocks.dnn:3");
   for (long i = 0; i < batch.len; i++) {
-    LAUNCH_MAP(k_pack2, 144, 4, t.eval_block3_relu_2_pack_3, block[2].relu_22 + i * 256, 4, 3, 3, 4, 4, 8, 8);
+    LAUNCH_MAP(k_pack2, 144, 4, t.eval_block3_relu_2_pack_3, block[2].relu_2_2 + i * 256, 4, 3, 3, 4, 4, 8, 8);
     // block4.unit1.conv1.conv2d[n, co, p, q] = sum(ci, r, s) (block3.relu.2.pack[n, ci, r, s, p, q] * block4.unit1.conv1.w[co, ci, r, s])
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 16, 8, 36, &one,
         t.eval_block3_relu_2_pack_3, 16, unit[7].conv1_w, 36, &zero, t.eval_block4_unit1_conv1_conv2d + i * 128, 16));
@@ -1484,12 +1488,12 @@ static void evaluate(void) {
 
   AT("block4.conv1 conv2d", "blocks.dnn:8");
   for (long i = 0; i < batch.len; i++) {
-    LAUNCH_MAP(k_pack3, 16, 4, t.eval_block3_relu_2_pack_2_2, block[2].relu_22 + i * 256, 4, 4, 4, 8, 8);
+    LAUNCH_MAP(k_pack3, 16, 4, t.eval_block3_relu_2_pack_2_2, block[2].relu_2_2 + i * 256, 4, 4, 4, 8, 8);
     // block4.conv1.conv2d[n, co, p, q] = sum(ci) (block3.relu.2.pack.2[n, ci, p, q] * block4.conv1.w[co, ci, 0, 0])
     CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 16, 8, 4, &one,
         t.eval_block3_relu_2_pack_2_2, 16, t.block4_conv1_w, 4, &zero, t.eval_block4_conv1_conv2d + i * 128, 16));
   }
-  LIFETIME_END({block[2].relu_22, 2048}, {t.eval_block3_relu_2_pack_2_2, 256});
+  LIFETIME_END({block[2].relu_2_2, 2048}, {t.eval_block3_relu_2_pack_2_2, 256});
   AT("block4.conv1 channel_bias", "blocks.dnn:8");
   LAUNCH_MAP(k_channel_bias, 8 * batch.len, 16, t.eval_block4_conv1_channel_bias, t.eval_block4_conv1_conv2d, t.block4_conv1_b, batch.len, 8, 16);
   LIFETIME_END({t.eval_block4_conv1_conv2d, 1024});
@@ -1509,8 +1513,8 @@ static void evaluate(void) {
   evaluate_unit(&unit[12]);
 
   AT("block6.unit2.batchnorm1 batchnorm", "blocks.dnn:3");
-  LAUNCH_LANES(k_batchnorm_add_relu3, 8 * batch.len, t.eval_global_avgpool, unit[12].conv1_conv2d2, unit[12].batchnorm1_running_mean, unit[12].batchnorm1_scale2, unit[12].batchnorm1_beta, block[3].relu_22, batch.len, 8);
-  LIFETIME_END({block[3].relu_22, 1024}, {unit[12].conv1_conv2d2, 1024},
+  LAUNCH_LANES(k_batchnorm_add_relu3, 8 * batch.len, t.eval_global_avgpool, unit[12].conv1_conv2d2, unit[12].batchnorm1_running_mean, unit[12].batchnorm1_scale2, unit[12].batchnorm1_beta, block[3].relu_2_2, batch.len, 8);
+  LIFETIME_END({block[3].relu_2_2, 1024}, {unit[12].conv1_conv2d2, 1024},
       {unit[12].batchnorm1_scale2, 32});
 
   AT("dense1 dense", "blocks.dnn:19");
@@ -1580,31 +1584,31 @@ static void place_unit(char *arena) {
     long place[37]; // in the order of Unit, in units of 4 bytes
   } row[] = {
       {"unit1", 0, 0, {0, 128, 192, 256, 320, 8064, 8192, 8256, 14464, 28800, 21120, 14464, 31872, 14528, 31936, 32000, -1, 21056, -1, -1, -1, -1, -1, -1, -1, -1, -1, 18652, -1,
-       18648, 18816, 18880, -1, 14464, 16704, 16192, 14464}},
+       18648, -1, -1, -1, 14464, 16704, 16192, 14464}},
       {"block1.unit1", 1, 1, {384, 576, 640, 704, 768, 8320, 8512, 8576, 14464, 21632, 22144, 14464, 32064, 14528, 32128, 32192, 19328, 23168, 19904, 19328, 19968, 19840, 19840,
-       22144, 18816, 18816, 22656, 18384, 18816, 18644, 18944, 19008, -1, 14464, 16768, 17280, 14464}},
+       22144, 18816, 18816, 22656, 18384, 18816, 18644, 18816, 18880, -1, 14464, 16768, 17280, 14464}},
       {"block1.unit2", 1, 2, {832, 1024, 1088, 1152, 1216, 8640, 8832, 8896, 14464, 22656, 23168, 14464, 32256, 14528, 32320, 32384, 19328, 24704, 19904, 19328, 19968, 19840,
-       19840, 23168, 18816, 18816, 23680, 18240, 18816, 18640, 19136, 19200, 19072, 14464, 17792, 17280, 14464}},
+       19840, 23168, 18816, 18816, 23680, 18240, 18816, 18640, 19008, 19072, 18944, 14464, 17792, 17280, 14464}},
       {"block2.unit1", 1, 3, {1280, 1472, 1536, 1600, 1664, 8960, 9152, 9216, 14464, 23680, 24192, 14464, 32448, 14528, 32512, 32576, 19328, 25216, 19904, 19328, 19968, 19840,
-       19840, 24192, 18816, 18816, 24704, 18096, 18816, 18636, 18944, 19008, -1, 14464, 17792, 16768, 14464}},
+       19840, 24192, 18816, 18816, 24704, 18096, 18816, 18636, 18816, 18880, -1, 14464, 17792, 16768, 14464}},
       {"block2.unit2", 1, 4, {1728, 1920, 1984, 2048, 2112, 9280, 9472, 9536, 14464, 24704, 25216, 14464, 32640, 14528, 32704, 32768, 19328, 26752, 19904, 19328, 19968, 19840,
-       19840, 25216, 18816, 18816, 25728, 17952, 18816, 18632, 19136, 19200, 19072, 14464, 17280, 16768, 14464}},
+       19840, 25216, 18816, 18816, 25728, 17952, 18816, 18632, 19008, 19072, 18944, 14464, 17280, 16768, 14464}},
       {"block3.unit1", 1, 5, {2176, 2368, 2432, 2496, 2560, 9600, 9792, 9856, 14464, 25728, 26240, 14464, 32832, 14528, 32896, 32960, 19328, 27776, 19904, 19328, 19968, 19840,
-       19840, 26240, 18816, 18816, 26752, 17808, 18816, 18628, 18944, 19008, -1, 14464, 17280, 16768, 14464}},
+       19840, 26240, 18816, 18816, 26752, 17808, 18816, 18628, 18816, 18880, -1, 14464, 17280, 16768, 14464}},
       {"block3.unit2", 1, 6, {2624, 2816, 2880, 2944, 3008, 9920, 10112, 10176, 14464, 26752, 19968, 14464, 33024, 14528, 33088, 33152, 19328, 29376, 19840, 19328, 20480, 19904,
-       19840, 27776, 18816, 18816, 28288, 17664, 18816, 18624, 19136, 19200, 19072, 14464, 17792, 16768, 14464}},
+       19840, 27776, 18816, 18816, 28288, 17664, 18816, 18624, 19008, 19072, 18944, 14464, 17792, 16768, 14464}},
       {"block4.unit1", 2, 7, {3072, 3392, 3456, 3520, 3584, 10240, 10560, 10624, -1, -1, -1, -1, -1, -1, -1, -1, -1, 29184, -1, -1, -1, -1, -1, -1, -1, -1, -1, 17376, -1, 18616,
-       18944, 19008, -1, -1, -1, -1, -1}},
+       18816, 18880, -1, -1, -1, -1, -1}},
       {"block4.unit2", 3, 8, {3648, 4224, 4288, 4352, 4416, 10688, 11264, 11328, 14464, 27520, 27776, 14464, 31168, 14528, 31232, 31296, 19456, 29248, 19328, 18816, 19456, 19392,
-       19328, 27776, 19072, 18816, 28032, 16768, 18816, 18608, 19136, 19200, 19072, 14464, 16128, 16384, 14976}},
+       19328, 27776, 19072, 18816, 28032, 16768, 18816, 18608, 19008, 19072, 18944, 14464, 16128, 16384, 14976}},
       {"block5.unit1", 3, 11, {4608, 5184, 5248, 5312, 5376, 11520, 12096, 12160, 14464, 28032, 28288, 14464, 20992, 14528, 21056, 31360, 19072, 29312, 19392, 19072, 19456, 19328,
-       19328, 28288, 18816, 18816, 28544, 16192, 18816, 18592, 18944, 19008, -1, 14464, 15616, 15872, 14464}},
+       19328, 28288, 18816, 18816, 28544, 16192, 18816, 18592, 18816, 18880, -1, 14464, 15616, 15872, 14464}},
       {"block5.unit2", 3, 12, {5440, 6016, 6080, 6144, 6208, 12224, 12800, 12864, 14464, 28544, 29184, 14464, 31424, 14528, 31488, 31552, 19072, 29952, 19392, 19072, 19456, 19328,
-       19328, 29184, 18816, 18816, 29440, 15616, 18816, 18584, 19136, 19200, 19072, 14464, 16128, 15872, 14464}},
+       19328, 29184, 18816, 18816, 29440, 15616, 18816, 18584, 19008, 19072, 18944, 14464, 16128, 15872, 14464}},
       {"block6.unit1", 3, 13, {6272, 6848, 6912, 6976, 7040, 12928, 13504, 13568, 14464, 29440, 29696, 14464, 31616, 14528, 31680, 31744, 19072, 30464, 19392, 19072, 19456, 19328,
-       19328, 29696, 18816, 18816, 29952, 15040, 18816, 18576, 18944, 19008, -1, 14464, 16128, 15616, 14464}},
+       19328, 29696, 18816, 18816, 29952, 15040, 18816, 18576, 18816, 18880, -1, 14464, 16128, 15616, 14464}},
       {"block6.unit2", 3, 14, {7104, 7680, 7744, 7808, 7872, 13632, 14208, 14272, 14464, 29952, 18816, 14464, 19712, 14528, 19776, 19840, -1, 31808, -1, -1, -1, -1, -1, -1, -1,
-       -1, -1, 14464, -1, 18568, 19136, 19200, 19072, 14464, 15872, 15616, 14528}},
+       -1, -1, 14464, -1, 18568, 19008, 19072, 18944, 14464, 15872, 15616, 14528}},
   };
   for (long i = 0; i < 13; i++) {
     Unit *const layer = &unit[i];
@@ -1624,13 +1628,13 @@ static void place_block(char *arena) {
     const char *name;
     int sizes;
     int unit1, unit2;
-    long place[11]; // in the order of Block, in units of 4 bytes
+    long place[12]; // in the order of Block, in units of 4 bytes
   } row[] = {
-      {"block1", 0, 1, 2, {22656, 23680, 21632, 24192, 26240, 24704, 23680, 19392, 17792, 17792, 16768}},
-      {"block2", 0, 3, 4, {24704, 25728, 23680, 26240, 27264, 26752, 25728, 19456, 17280, 17280, 17792}},
-      {"block3", 0, 5, 6, {26752, 20480, 25728, -1, -1, -1, -1, 19520, 17792, 15616, 17280}},
-      {"block5", 1, 9, 10, {28544, 29440, 28032, 29696, 30208, 29952, 29440, 19264, 16128, 16128, 15616}},
-      {"block6", 1, 11, 12, {-1, -1, -1, -1, -1, -1, -1, 19328, -1, -1, -1}},
+      {"block1", 0, 1, 2, {22656, 23680, 21632, 24192, 26240, 24704, 23680, 19200, 19136, 17792, 17792, 16768}},
+      {"block2", 0, 3, 4, {24704, 25728, 23680, 26240, 27264, 26752, 25728, 19136, 19200, 17280, 17280, 17792}},
+      {"block3", 0, 5, 6, {26752, 20480, 25728, -1, -1, -1, -1, 19264, 19136, 17792, 15616, 17280}},
+      {"block5", 1, 9, 10, {28544, 29440, 28032, 29696, 30208, 29952, 29440, 19136, 19328, 16128, 16128, 15616}},
+      {"block6", 1, 11, 12, {-1, -1, -1, -1, -1, -1, -1, 19200, 19136, -1, -1, -1}},
   };
   for (long i = 0; i < 5; i++) {
     Block *const layer = &block[i];
@@ -1638,19 +1642,19 @@ static void place_block(char *arena) {
     layer->sizes = &sizes[row[i].sizes];
     layer->unit1 = &unit[row[i].unit1];
     layer->unit2 = &unit[row[i].unit2];
-    parcc_place_record(arena, 4, row[i].place, 11, &layer->relu);
+    parcc_place_record(arena, 4, row[i].place, 12, &layer->relu);
   }
 }
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(133120);
   static const long place[] = {4480, 4544, 7936, 8000, 11392, 11456, 14336, 14400, 28800, 19392, 21632, 27264, 14464, 30976, 14528, 31040, 31104, 27520, 14464, 14720, 28032,
-      29952, 19072, 19584, 14464, 14528, 14592, 14656, 14464, 14465, 33216, 17344, 18600, 18528, 18760, 19264, 19328, 18944, 19584, 19008, 18944, 11392, 4480, 11456, 4544, 14336,
-      7936, 14400, 8000, 14656, 14464, 19456, 19328, 19648, 30208, 19328, 19584, 19072, 19648, 19072, 19776, 18816, 30464, 30720, 28544, 18816, 20992, 28032, 18816, 19328, 19072,
-      19392, 19072, 19456, 19328, 27264, 19392, 27264, 28288, 22656, 18816, 19840, 19328, 19904, 19328, 19968, 19840, 20544, 14464, 14528, 14464, 14465, 18760, 18528, 19072,
-      19776, 18600, 17344, 19072, 19456, 19328, 19968, 14464, 14720, 18816, 18816, 19328, 18816, 18816, 18816, 16704, 18304, 16768, 15040, 14464, 16128, 14464, 14720, 15616,
-      15872, 14464, 14528, 14464, 14528, 14529, 14464, 14528, 14529, 14464, 14720};
-  parcc_place_record(arena, 4, place, 130, &t); // in units of so many bytes
+      29952, 19072, 19584, 14464, 14528, 14592, 14656, 14464, 14465, 33216, 17344, 18600, 18528, 18760, 18816, 18880, 19136, 19200, 18816, 19136, 19328, 18880, 11392, 4480, 11456,
+      4544, 14336, 7936, 14400, 8000, 14656, 14464, 19456, 19328, 19648, 30208, 19328, 19584, 19072, 19648, 19072, 19776, 18816, 30464, 30720, 28544, 18816, 20992, 28032, 18816,
+      19328, 19072, 19392, 19072, 19456, 19328, 27264, 19392, 27264, 28288, 22656, 18816, 19840, 19328, 19904, 19328, 19968, 19840, 20544, 14464, 14528, 14464, 14465, 18760,
+      18528, 19072, 19776, 18600, 17344, 19072, 19456, 19328, 19968, 14464, 14720, 18816, 18816, 19328, 18816, 18816, 18816, 16704, 18304, 16768, 15040, 14464, 16128, 14464,
+      14720, 15616, 15872, 14464, 14528, 14464, 14528, 14529, 14464, 14528, 14529, 14464, 14720};
+  parcc_place_record(arena, 4, place, 132, &t); // in units of so many bytes
   place_unit(arena);
   place_block(arena);
 }

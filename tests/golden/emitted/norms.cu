@@ -500,8 +500,8 @@ __global__ void k_gradient_norm(double *__restrict__ square, const double *__res
   }
 }
 
-// dense1: gradient_norm_clip_adamw (norms.dnn:10)
-__global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, double *__restrict__ gradient_scale, double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, double *__restrict__ m2, double *__restrict__ v2, const double *__restrict__ whole, const double *__restrict__ square2, const double *__restrict__ square3, const double *__restrict__ square4, const double *__restrict__ square5, const double *__restrict__ square6, const double *__restrict__ square7, const double *__restrict__ square8, const double *__restrict__ whole2, long len_coci, long CO, double factor, double factor2, double lr, double step) {
+// dense1: gradient_norm_clip (norms.dnn:10)
+__global__ void k_gradient_norm_clip(double *__restrict__ gradient_norm, double *__restrict__ gradient_scale, const double *__restrict__ whole, const double *__restrict__ square2, const double *__restrict__ square3, const double *__restrict__ square4, const double *__restrict__ square5, const double *__restrict__ square6, const double *__restrict__ square7, const double *__restrict__ square8, long len_coci) {
   GRID(row, 1) {
     (void)row;
     double square_ = 0.0;
@@ -511,35 +511,13 @@ __global__ void k_gradient_norm_clip_adamw(double *__restrict__ gradient_norm, d
     const double gradient_scale_ = 1.0 / parcc_max(gradient_norm_, 1.0);
     ONCE gradient_norm[0] = gradient_norm_;
     ONCE gradient_scale[0] = gradient_scale_;
-    BLOCK(coci, len_coci) {
-      const double clipped_ = whole[coci] * gradient_scale_;
-      const double m_ = (0.9 * m[coci]) + (factor * clipped_);
-      const double v_ = (0.999 * v[coci]) + ((factor2 * clipped_) * clipped_);
-      const double u_ = (u[coci] * (1.0 - (0.01 * lr))) - ((lr * (m_ / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_ / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-      m[coci] = m_;
-      v[coci] = v_;
-      u[coci] = u_;
-    }
-    BLOCK(co, CO) {
-      const double clipped_2 = whole2[co] * gradient_scale_;
-      const double m_2 = (0.9 * m2[co]) + (factor * clipped_2);
-      const double v_2 = (0.999 * v2[co]) + ((factor2 * clipped_2) * clipped_2);
-      m2[co] = m_2;
-      v2[co] = v_2;
-    }
   }
 }
 
-// dense1: adamw (norms.dnn:10)
-__global__ void k_adamw(double *__restrict__ u, const double *__restrict__ m, const double *__restrict__ v, long count, double lr, double step) {
-  FLAT(i, count)
-    u[i] = (u[i] * (1.0 - (0.01 * lr))) - ((lr * (m[i] / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v[i] / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
-}
-
-// batchnorm1: clip_adamw (norms.dnn:10)
-__global__ void k_clip_adamw(double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, const double *__restrict__ grad, const double *__restrict__ gradient_scale, long count, double factor, double factor2, double lr, double step) {
+// dense1: clip_adamw (norms.dnn:10)
+__global__ void k_clip_adamw(double *__restrict__ m, double *__restrict__ v, double *__restrict__ u, const double *__restrict__ whole, const double *__restrict__ gradient_scale, long count, double factor, double factor2, double lr, double step) {
   FLAT(i, count) {
-    const double clipped_ = grad[i] * gradient_scale[0];
+    const double clipped_ = whole[i] * gradient_scale[0];
     const double m_ = (0.9 * m[i]) + (factor * clipped_);
     const double v_ = (0.999 * v[i]) + ((factor2 * clipped_) * clipped_);
     const double u_ = (u[i] * (1.0 - (0.01 * lr))) - ((lr * (m_ / (1.0 - pow(0.9, (step + 1.0))))) / (sqrt((v_ / (1.0 - pow(0.999, (step + 1.0))))) + 1e-08));
@@ -816,12 +794,13 @@ static void update(void) {
   LAUNCH_ROWS(k_gradient_norm, 1, t.layernorm1_beta_grad_square, t.layernorm1_beta_grad_whole, 12);
 
   AT("dense1 gradient_norm", "norms.dnn:10");
-  LAUNCH_ROWS(k_gradient_norm_clip_adamw, 1, t.gradient_norm, t.gradient_scale, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_b_m, t.dense1_b_v, t.dense1_w_grad_whole, t.dense1_b_grad_square, t.batchnorm1_gamma_grad_square, t.batchnorm1_beta_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.layernorm1_gamma_grad_square, t.layernorm1_beta_grad_square, t.dense1_b_grad_whole, 144, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_ROWS(k_gradient_norm_clip, 1, t.gradient_norm, t.gradient_scale, t.dense1_w_grad_whole, t.dense1_b_grad_square, t.batchnorm1_gamma_grad_square, t.batchnorm1_beta_grad_square, t.dense2_w_grad_square, t.dense2_b_grad_square, t.layernorm1_gamma_grad_square, t.layernorm1_beta_grad_square, 144);
   LIFETIME_END({t.dense1_b_grad_square, 8}, {t.batchnorm1_gamma_grad_square, 8}, {t.batchnorm1_beta_grad_square, 8},
       {t.dense2_w_grad_square, 8}, {t.dense2_b_grad_square, 8}, {t.layernorm1_gamma_grad_square, 8},
       {t.layernorm1_beta_grad_square, 8});
-  AT("dense1 adamw", "norms.dnn:10");
-  LAUNCH_FLAT(k_adamw, 12, t.dense1_b_u, t.dense1_b_m, t.dense1_b_v, 12, (double)parcc.lr, (double)parcc.step);
+  AT("dense1 clip", "norms.dnn:10");
+  LAUNCH_FLAT(k_clip_adamw, 144, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, t.gradient_scale, 144, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
+  LAUNCH_FLAT(k_clip_adamw, 12, t.dense1_b_m, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
 
   AT("batchnorm1 clip", "norms.dnn:10");
   LAUNCH_FLAT(k_clip_adamw, 12, t.batchnorm1_gamma_m, t.batchnorm1_gamma_v, t.batchnorm1_gamma_u, t.batchnorm1_gamma_grad, t.gradient_scale, 12, 0.09999999999999998, 0.0010000000000000009, (double)parcc.lr, (double)parcc.step);
