@@ -199,7 +199,8 @@ static const char *tensor_inside(ProcedureWriter *w, const Sharing *s, const int
                          .type = MEMBER_POINTER,
                          .scalar = last->type == TYPE_REAL ? TYPE_REAL : TYPE_INT};
   const Member record = {.name = name_identifier(w->arena, inside), .type = MEMBER_RECORD, .other = home.record};
-  const char *member = record_member(w->record[layers_kind_of(&w->layers, home.record->kind)], &tensor, values, rows, n);
+  const char *member =
+      record_member(w->record[layers_kind_of(&w->layers, home.record->kind)], &tensor, values, rows, n);
   return arena_printf(w->arena, "layer->%s->%s", record_member(s->record, &record, keys, s->row, n), member);
 }
 
@@ -402,8 +403,8 @@ static void print_inner_call(ProcedureWriter *w, const Sharing *s, const LayerRu
     const LayerRun *inner = s->of_run[r].at[s->at].call;
     values[r] = other->keys.at[row_of_run(w, inner)];
   }
-  const char *name = is_repeat(w, s) ? without_first_number(w, run->path)
-                                     : run->path + strlen(s->class->runs.at[0]->path) + 1;
+  const char *name =
+      is_repeat(w, s) ? without_first_number(w, run->path) : run->path + strlen(s->class->runs.at[0]->path) + 1;
   if (layers_is_repeat(&w->layers, run)) name = w->layers.kinds.at[run->kind].name;
   const Member wish = {.name = name_identifier(w->arena, name), .type = MEMBER_RECORD, .other = other};
   text_printf(out, "  %s(layer->%s);\n", function, record_member(s->record, &wish, values, s->row, n));
@@ -453,7 +454,8 @@ static void define_function(ProcedureWriter *w, const ProcedureText *procedure, 
   c->function = name_unique(w->arena, w->taken, arena_printf(w->arena, "%s_%s", procedure->name, kind));
   const char *like = name_in_comment(w->arena, c->runs.at[0]->path);
   if (is_repeat(w, &s))
-    text_printf(&w->functions, "\n// %s: %d times in a row, the first time for %s\n", procedure->name, c->runs.len, like);
+    text_printf(&w->functions, "\n// %s: %d times in a row, the first time for %s\n", procedure->name, c->runs.len,
+                like);
   else
     text_printf(&w->functions, "\n// %s: %d layers %s, like %s\n", procedure->name, c->runs.len,
                 name_in_comment(w->arena, kind), like);
@@ -475,7 +477,8 @@ void procedure_writer_decide(ProcedureWriter *w, ProcedureText *procedures, int 
 // ---- procedures --------------------------------------------------------------------------------------------------
 
 static const char *top_layer(const ProcedureWriter *w, const Entry *entry) {
-  if (entry->call != NULL && layers_is_repeat(&w->layers, entry->call)) return w->layers.kinds.at[entry->call->kind].name;
+  if (entry->call != NULL && layers_is_repeat(&w->layers, entry->call))
+    return w->layers.kinds.at[entry->call->kind].name;
   const char *layer = entry->call != NULL ? entry->call->path : entry->step->scope;
   if (layer[0] == '\0') return entry->step->name;
   return arena_strndup(w->arena, layer, strcspn(layer, "."));

@@ -192,17 +192,20 @@ static int lines_of(const LayerParts *parts);
 
 typedef struct Keys {
   int *key, *lines; // by part
+  bool *call;
 } Keys;
 
 static Keys keys_of(const Layers *l, const LayerParts *parts) {
   Names known = {.arena = l->arena};
-  Keys keys = {NEW_ARRAY(l->arena, int, parts->len), NEW_ARRAY(l->arena, int, parts->len)};
+  Keys keys = {NEW_ARRAY(l->arena, int, parts->len), NEW_ARRAY(l->arena, int, parts->len),
+               NEW_ARRAY(l->arena, bool, parts->len)};
   for (int i = 0; i < parts->len; i++) {
     const LayerPart *part = &parts->at[i];
     Text text = {.arena = l->arena};
     describe_part(l, part, NULL, &text);
     if (names_get(&known, text_str(&text)) < 0) names_set(&known, text_str(&text), i);
     keys.key[i] = names_get(&known, text_str(&text));
+    keys.call[i] = part->run != NULL;
     keys.lines[i] = part->run != NULL ? lines_of(&part->run->parts) : part->step->lines + (part->step->where != NULL);
   }
   return keys;
@@ -210,7 +213,7 @@ static Keys keys_of(const Layers *l, const LayerParts *parts) {
 
 static void fold_range(Layers *l, const LayerParts *parts, const Keys *keys, int from, int to, size_t prefix,
                        LayerParts *out) {
-  const Repeat found = repeats_find(l->arena, keys->key, keys->lines, from, to, REPEAT_WORTH);
+  const Repeat found = repeats_find(l->arena, keys->key, keys->lines, keys->call, from, to, REPEAT_WORTH);
   if (found.times == 0) {
     for (int i = from; i < to; i++) vec_push(l->arena, out, parts->at[i]);
     return;

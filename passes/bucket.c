@@ -19,7 +19,10 @@
 // buckets of a large model are on their way while most of the backward pass is still to come.
 enum { LARGEST_BUCKET = 25 << 20 };
 enum { SHORT = 16384 }; // bytes: a message that takes as long as an empty one
-enum { SMALLEST_PART = LARGEST_BUCKET / 2, LARGEST_PART = LARGEST_BUCKET + LARGEST_BUCKET / 2 }; // to end at a like place
+enum {
+  SMALLEST_PART = LARGEST_BUCKET / 2,
+  LARGEST_PART = LARGEST_BUCKET + LARGEST_BUCKET / 2
+}; // to end at a like place
 enum { ALIGNED = 256 };
 
 typedef struct Bucket {
@@ -285,9 +288,9 @@ static void join_bucket(Bucketer *k, const Step *step, bool soon) {
   while (i < k->open.len && !belongs(&k->open.at[i], c, soon)) i++;
   while (i < k->open.len && k->open.at[i].bytes + bytes > k->open.at[i].limit) i = make_way(k, i);
   if (i == k->open.len)
-    vec_push(k->program->arena, &k->open,
-             (Bucket){
-                 .id = ++k->n_buckets, .axes = c->axes, .reduce = c->reduce, .soon = soon, .limit = LARGEST_BUCKET});
+    vec_push(
+        k->program->arena, &k->open,
+        (Bucket){.id = ++k->n_buckets, .axes = c->axes, .reduce = c->reduce, .soon = soon, .limit = LARGEST_BUCKET});
   k->open.at[i].bytes += bytes;
   k->bucket_of[buffer] = k->open.at[i].id;
   vec_push(k->program->arena, &k->open.at[i].places, k->out.len);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../../codegen/layers.h"
+#include "../../codegen/repeats.h"
 #include "check.h"
 
 enum { A_W, A_Y, B_W, B_Y, N_TENSORS };
@@ -72,13 +73,13 @@ static void skeletons(void) {
   arena_free(f.program.arena);
 }
 
-// block1 and block2 do the same `times` times; a step between them that belongs to neither.
+// block1 and block2 do the same, `times` steps; a step between them that belongs to neither.
 static void fill(Fixture *f, PrintedList *list, int times, const char *of_second) {
   for (int b = 1; b <= 2; b++) {
     const char *scope = b == 1 ? "block1" : "block2";
     for (int i = 0; i < times; i++) {
       const char *function = b == 2 && i == 0 ? of_second : "f";
-      Printed p = step(f, scope, arena_printf(f->program.arena, "  %s(t.block%d_y, %d);\n", function, b, b));
+      Printed p = step(f, scope, arena_printf(f->program.arena, "  %s%d(t.block%d_y, %d);\n", function, i, b, b));
       p.name = "relu";
       p.where = "m.dnn:5";
       vec_push(f->program.arena, list, p);
@@ -110,4 +111,74 @@ static void sharing(void) {
   shares(300, "g", false); // they do not do the same
 }
 
-CHECKS(TEST(holes), TEST(skeletons), TEST(sharing))
+// A step, `times` times three steps that no layer holds, and a step.
+static void fill_repeat(Fixture *f, PrintedList *list, int times) {
+  vec_push(f->program.arena, list, step(f, "", "  begin();\n"));
+  for (int i = 0; i < 3 * times; i++) {
+    const char *tensor = i % 2 == 0 ? "block1_y" : "block2_y";
+    Printed p = step(f, "", arena_printf(f->program.arena, "  f%d(t.%s, %d);\n", i % 3, tensor, i));
+    p.layer = arena_printf(f->program.arena, "dense%d", i / 3 + 1);
+    p.name = "dense";
+    p.where = "m.dnn:5";
+    vec_push(f->program.arena, list, p);
+  }
+  vec_push(f->program.arena, list, step(f, "", "  end();\n"));
+}
+
+static void repeats_of_steps(void) {
+  Fixture f;
+  open_fixture(&f);
+  Layers layers = layers_new(&f.program);
+  PrintedList first = {NULL, 0, 0}, second = {NULL, 0, 0};
+  fill_repeat(&f, &first, 60);
+  fill_repeat(&f, &second, 59);
+  const LayerParts *a = layers_add(&layers, &first), *b = layers_add(&layers, &second);
+  layers_decide(&layers);
+  CHECK_INT(a->len, 62);
+  CHECK_INT(b->len, 61);
+  const LayerRun *run = a->at[1].run, *other = b->at[59].run;
+  CHECK_INT(run->parts.len, 3);
+  CHECK_STR(run->path, "dense1");
+  CHECK(layers_is_repeat(&layers, run) && layers_is_function(&layers, run));
+  CHECK_INT(run->class, a->at[60].run->class);
+  CHECK_INT(run->kind, other->kind); // of the same layers: one record
+  CHECK_STR(other->path, "dense59");
+  arena_free(f.program.arena);
+}
+
+static Repeat find(const char *text, const int *weights, long worth) {
+  Arena *arena = arena_new();
+  const int n = (int)strlen(text);
+  int keys[64], ones[64];
+  bool calls[64];
+  for (int i = 0; i < n; i++) keys[i] = text[i], ones[i] = 1, calls[i] = text[i] >= 'A' && text[i] <= 'Z';
+  const Repeat found = repeats_find(arena, keys, weights != NULL ? weights : ones, calls, 0, n, worth);
+  arena_free(arena);
+  return found;
+}
+
+static void check_find(const char *text, long worth, int start, int period, int times) {
+  const Repeat found = find(text, NULL, worth);
+  CHECK_INT(found.times, times);
+  if (times == 0) return;
+  CHECK_INT(found.start, start);
+  CHECK_INT(found.period, period);
+}
+
+static void repeats(void) {
+  check_find("", 1, 0, 0, 0);
+  check_find("abcd", 1, 0, 0, 0);
+  check_find("xabcabcabcy", 1, 1, 3, 3);
+  check_find("abcabcabc", 1, 0, 3, 3);
+  check_find("xabcabcabca", 1, 1, 3, 3); // what is left over stays behind
+  check_find("aaaa", 1, 0, 1, 4);        // the shortest period
+  check_find("ababxcdcdcd", 1, 5, 2, 3); // what saves most
+  check_find("AAAA", 1, 0, 0, 0);        // a loop already
+  check_find("AAbAAb", 1, 0, 3, 2);
+  check_find("abab", 2, 0, 2, 2);
+  check_find("abab", 3, 0, 0, 0); // worth less
+  const int weights[] = {9, 1, 9, 1, 1, 1, 1, 1, 1};
+  CHECK_INT(find("ababccccc", weights, 1).start, 0);
+}
+
+CHECKS(TEST(holes), TEST(skeletons), TEST(sharing), TEST(repeats_of_steps), TEST(repeats))
