@@ -29,9 +29,9 @@ def work(sample, start, store, rank):
     import torch.distributed
     import torch.nn.functional as F
 
-    settings, count, size, channels, classes = steps.CASES[sample]
+    settings, count, data = steps.CASES[sample]
     half = dict(settings, batch=settings["batch"] // RANKS)
-    side = steps.Torch(getattr(networks, sample), start, half, size, channels, classes)
+    side = steps.Torch(sample, getattr(networks, sample), start, half, data)
     torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=RANKS)
 
     class Network(torch.nn.Module):
@@ -48,7 +48,7 @@ def work(sample, start, store, rank):
     times = []
     for _step in range(count + 1):
         began = time.perf_counter()
-        loss = F.cross_entropy(network(side.image), side.label)
+        loss = F.cross_entropy(network(side.input), side.label)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -20,12 +20,20 @@ sys.path.insert(0, ROOT + "/tests/reference")
 
 LIMIT = 1.5
 ROUNDS = 3
-# settings, steps a round, size of the images, channels, classes
+# settings, steps a round, and of the data: size of the images, channels, classes; or how many tokens there are
 CASES = {
-    "mlp": (dict(batch=256), 30, 28, 1, 10),
-    "lenet": (dict(batch=256), 12, 28, 1, 10),
-    "alexnet": (dict(batch=16), 4, 224, 3, 1000),
-    "resnet": (dict(batch=4), 3, 224, 3, 1000),
+    "mlp": (dict(batch=256), 30, (28, 1, 10)),
+    "lenet": (dict(batch=256), 12, (28, 1, 10)),
+    "alexnet": (dict(batch=16), 4, (224, 3, 1000)),
+    "resnet": (dict(batch=4), 3, (224, 3, 1000)),
+    "charlm": (dict(batch=32, context=64, width=512, layers=1), 4, (256,)),
+    "rnnlm": (dict(batch=32, context=20, width=512, layers=2, vocabulary=10000), 4, (10000,)),
+}
+# What the samples train with, if it is not this: the optimizer in PyTorch, and the limit of the gradients' norm.
+SGD = (lambda weights, torch: torch.optim.SGD(weights, lr=1e-4, momentum=0.9, weight_decay=5e-4), None)
+OPTIMIZERS = {
+    "charlm": (lambda weights, torch: torch.optim.Adam(weights, lr=0.002), 1.0),
+    "rnnlm": (lambda weights, torch: torch.optim.SGD(weights, lr=1.0), 5.0),
 }
 
 
@@ -56,28 +64,37 @@ def time_program(program, steps, ranks=1):
 
 
 class Torch:
-    def __init__(self, network, start, settings, size, channels, classes):
+    def __init__(self, sample, network, start, settings, data):
         import re
         import torch
         import safetensors
 
         torch.set_num_threads(1)
         self.network, self.settings = network, settings
-        state = re.compile(r"\.(running_mean|running_var|velocity)$")
+        state = re.compile(r"\.(running_mean|running_var|velocity|moment1|moment2)$")
         tensors = [t for key, t in safetensors.read(start).items() if not state.search(key)]
         self.weights = [torch.tensor(t, requires_grad=True) for t in tensors]
-        self.optimizer = torch.optim.SGD(self.weights, lr=1e-4, momentum=0.9, weight_decay=5e-4)
-        self.image = torch.randn(settings["batch"], channels, size, size)
-        self.label = torch.randint(0, classes, (settings["batch"],))
+        optimizer, self.clip = OPTIMIZERS.get(sample, SGD)
+        self.optimizer = optimizer(self.weights, torch)
+        if len(data) == 1:
+            shape = (settings["batch"], settings["context"])
+            self.input, self.label = (torch.randint(0, data[0], shape) for _input in range(2))
+        else:
+            size, channels, classes = data
+            self.input = torch.randn(settings["batch"], channels, size, size)
+            self.label = torch.randint(0, classes, (settings["batch"],))
 
     def step(self):
+        import torch
         import torch.nn.functional as F
 
         remaining = iter(self.weights)
-        logits, _ = self.network(lambda: next(remaining), self.image, **self.settings)
-        loss = F.cross_entropy(logits, self.label)
+        logits, _ = self.network(lambda: next(remaining), self.input, **self.settings)
+        loss = F.cross_entropy(logits.flatten(0, -2), self.label.flatten())
         self.optimizer.zero_grad()
         loss.backward()
+        if self.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.weights, self.clip)
         self.optimizer.step()
         return loss.item()
 
@@ -115,10 +132,10 @@ def main():
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     ratios = {}
     for sample in sys.argv[1:] or CASES:
-        settings, steps, size, channels, classes = CASES[sample]
+        settings, steps, data = CASES[sample]
         with tempfile.TemporaryDirectory() as folder:
             program, start = build(sample, settings, folder)
-            other = Torch(getattr(networks, sample), start, settings, size, channels, classes)
+            other = Torch(sample, getattr(networks, sample), start, settings, data)
             rounds = [(time_program(program, steps), other.time(steps)) for _round in range(ROUNDS)]
         ratios[sample] = told(f"{sample:8} batch {settings['batch']:4}", rounds)
     judge(ratios, LIMIT)
