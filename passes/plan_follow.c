@@ -1,7 +1,7 @@
 // What an operator does along an axis of which the plan says nothing.
 //
-// First its operands are asked: it splits the dimension through which it reads one that is cut, or is pinned with those that
-// are. What reads nothing but partial sums and adds them up leaves them pending, so that one reduction takes the place of
+// First its operands are asked: it splits the dimension through which it reads one that is cut (the first that is, unless that
+// leaves partial sums and the cut of another moves less), or is pinned with those that are. What reads nothing but partial sums and adds them up leaves them pending, so that one reduction takes the place of
 // several:
 //   w.grad[v, c] = w.grad.1[v, c] + w.grad.2[v, c]       both partial: the sum is, and is reduced once
 // Then its readers: where all of them want the same part of the result, no more than that is made:
@@ -20,8 +20,8 @@ typedef struct Vote {
   const Graph *graph;
   const Op *op;
   int axis;
-  int dim; // or -1
-  int64_t unit;
+  int dims[IR_MAX_DIMS], n_dims; // in the order of operands
+  int64_t units[IR_MAX_DIMS];
   int pin; // -1: none yet, -2: there are several
 } Vote;
 
@@ -37,13 +37,47 @@ static void vote(void *ctx, int tensor) {
   const AxisLayout layout = t->layout.axis[v->axis];
   if (has_no_vote(v, tensor)) return;
   if (layout.kind == LAYOUT_PINNED) v->pin = v->pin == -1 || v->pin == layout.pin ? layout.pin : -2;
-  if (v->dim >= 0 || layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout.cut[layout.dim], t->extent[layout.dim]))
-    return;
+  if (layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout.cut[layout.dim], t->extent[layout.dim])) return;
   const int dim = sharding_dim_of(v->graph, v->op, tensor, layout.dim);
   const bool parts = v->p->mesh.axis[v->axis].size > 1;
   if (dim < 0 || (parts && dim >= v->op->n_out && v->op->reduce == REDUCE_ARGMAX)) return;
-  v->dim = dim;
-  v->unit = t->layout.cut[layout.dim].scale;
+  for (int i = 0; i < v->n_dims; i++)
+    if (v->dims[i] == dim) return;
+  v->dims[v->n_dims] = dim;
+  v->units[v->n_dims++] = t->layout.cut[layout.dim].scale;
+}
+
+// What one split moves, in elements: operands that are cut otherwise, and the result where it is partial.
+typedef struct Moved {
+  const Vote *vote;
+  int dim;
+  double elements;
+} Moved;
+
+static void add_moved(void *ctx, int tensor) {
+  Moved *m = ctx;
+  const Vote *v = m->vote;
+  const Tensor *t = graph_tensor(v->graph, tensor);
+  const AxisLayout layout = t->layout.axis[v->axis];
+  if (layout.kind != LAYOUT_SHARD || sharding_dim_of(v->graph, v->op, tensor, layout.dim) == m->dim) return;
+  bool again = false; // it is cut, along another dimension
+  for (int i = 0; i < t->rank; i++) again |= sharding_dim_of(v->graph, v->op, tensor, i) == m->dim;
+  m->elements += (double)tensor_elements(t) / (again ? v->p->mesh.axis[v->axis].size : 1);
+}
+
+static double moved_by(const Vote *v, int choice) {
+  Moved m = {v, v->dims[choice], 0};
+  op_visit_reads(v->op, add_moved, &m);
+  return m.elements + (m.dim >= v->op->n_out ? (double)tensor_elements(graph_tensor(v->graph, v->op->out)) : 0);
+}
+
+// The first split that is asked for; where that leaves partial sums, one of the result that moves less.
+static int choose_vote(const Vote *v) {
+  int best = 0;
+  if (v->n_dims < 2 || v->dims[0] < v->op->n_out || v->op->kind != OP_COMPUTE) return best;
+  for (int i = 1; i < v->n_dims; i++)
+    if (v->dims[i] < v->op->n_out && moved_by(v, i) < moved_by(v, best)) best = i;
+  return best;
 }
 
 typedef struct Terms { // the partial sums that an operator reads
@@ -76,12 +110,13 @@ static bool leaves_pending(const Planner *p, const Graph *graph, const Op *op, i
 }
 
 bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {
-  Vote v = {p, graph, op, axis, -1, 1, -1};
+  Vote v = {.p = p, .graph = graph, .op = op, .axis = axis, .pin = -1};
   if (op->kind != OP_VIEW) op_visit_reads(op, vote, &v);
-  if (v.dim >= 0) plan_split(s, axis, v.dim, v.unit, &p->mesh);
+  const int best = choose_vote(&v);
+  if (v.n_dims > 0) plan_split(s, axis, v.dims[best], v.units[best], &p->mesh);
   else if (v.pin >= 0) s->pin[axis] = v.pin;
   else s->pending[axis] = leaves_pending(p, graph, op, axis);
-  return v.dim >= 0 || v.pin >= 0 || s->pending[axis];
+  return v.n_dims > 0 || v.pin >= 0 || s->pending[axis];
 }
 
 // ---- readers -------------------------------------------------------------------------------------------------------

@@ -171,6 +171,16 @@ def gpt2_sequence(params):
             "all_reduce": reduce(sum(params.values()) - places + 3, 4)}
 
 
+def mixtral_experts(params):
+    """The words of all sequences at their experts [experts, batch, places, width]: there and back in each layer, and so their
+    gradients. The gradients of all parameters but the experts' added up, with the two sums of the cross entropy; of every layer
+    how often each expert was used and wanted, and for the norm the squares of its three matrices."""
+    batch, steps, width, experts, layers, places = 8, 4096, 4096, 8, 32, 1280
+    common = sum(n for name, n in params.items() if ".experts." not in name)
+    return {"all_to_all": gather(4 * layers * experts * batch * places * width, 8) / 8,
+            "all_reduce": reduce(common + 2 + layers * (2 * experts + 3), 8)}
+
+
 # ---- the plans
 
 class Case:
@@ -182,6 +192,8 @@ class Case:
 
 CASES = {
     "gpt2-tensor-data": Case("gpt2", "", "batch=3 context=5 vocabulary=19 layers=2 width=12 heads=6", gpt2_tensor_data, **plans.BLUNT),
+    "mixtral-experts": Case("mixtral", "batch=8", "batch=9 context=5 vocabulary=19 layers=2 width=12 heads=3 kv_heads=1 experts=8 hidden=5",
+                            mixtral_experts),
     "gpt2-sequence": Case("gpt2", "", "batch=3 context=5 vocabulary=19 layers=2 width=12 heads=3", gpt2_sequence, **plans.BLUNT),
     "alexnet-one-weird-trick": Case("alexnet", "batch=16", "batch=5 size=63 width=4 hidden=12 classes=5", alexnet),
     "mlp-columns-rows": Case("mlp", "", "batch=7 size=12 width=9", mlp_columns_rows),

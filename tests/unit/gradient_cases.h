@@ -148,6 +148,7 @@ static const GradientCase gradient_cases[] = {
     {"param x[b, t, 2, 3] = normal(); y = repeat_heads(x, times) |> tanh;", {"b = 2, t = 3, times = 2", "b = 1, t = 2, times = 1", "b = 1, t = 4, times = 3"}},
     {"param x[n, 3] = normal(); y = feedforward(x, 5, activation = activation);", {"n = 4, activation = 'relu'", "n = 2, activation = 'gelu'", "n = 5, activation = 'gelu_tanh'"}},
     {"param x[$, 3] = normal(); y = swiglu(x, 4);", {"2", "1", "3, 2"}},
+    {"param x[$, 3] = normal(); y = swiglu_each(x, 4, init = 'normal', std = 1);", {"2, 3, 1", "1, 1, 4", "3, 2, 2"}},
     {"param x[b, t, 4] = normal(); y, balance = mixture(x, experts, 3, k = k, capacity = capacity, init = 'normal', std = 1); y = y * (1 + balance);",
      {"b = 2, t = 4, experts = 3, k = 2, capacity = 1", "b = 1, t = 5, experts = 2, k = 1, capacity = 0", "b = 3, t = 3, experts = 4, k = 3, capacity = 0.7"}},
     {"param x[b, t, 3] = normal(); y, balance = mixture(x, 3, 2, normalized = false, init = 'normal', std = 1);", {"b = 2, t = 3", "b = 1, t = 1", "b = 1, t = 6"}},

@@ -4,7 +4,7 @@
 //   plan        read from layouts.in.plan
 //   parameters  195
 //   memory      8704 bytes on each device, in one arena (largest sum of live tensors: 8704)
-//   moved by the busiest rank in a step: forward 13 collectives, 568 bytes; backward 11 collectives, 869 bytes; report 6 collectives, 26 bytes; update 1 collective, 18 bytes
+//   moved by the busiest rank in a step: forward 13 collectives, 568 bytes; backward 11 collectives, 751 bytes; report 5 collectives, 28 bytes; update 2 collectives, 72 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 4 PROG --data DIR
 
@@ -25,7 +25,7 @@ static Interval batch_3; // this rank's part of 6, over b
 static ncclComm_t over_a;
 static ncclComm_t over_b;
 static ncclComm_t everybody;
-static cudaEvent_t event[12];
+static cudaEvent_t event[11];
 static long samples = 6; // in the batch at hand
 
 // How tensors are divided: extent, units, scale, before, after, div and axes of each dimension; stride, size and place of
@@ -51,9 +51,9 @@ static const ParccDivision division[] = {
     {1, {{6, 6, 1, 0, 0, 1, 6}}, 3, {{2, 2, 0}, {1, 2, -2}, {1, 1, -2}}},
     {2, {{6, 6, 1, 0, 0, 1, 7}, {5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
     {1, {{5, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -1}, {1, 2, -1}, {1, 1, -1}}},
+    {2, {{5, 5, 1, 0, 0, 1, 1}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -1}}},
     {2, {{6, 6, 1, 0, 0, 1, 5}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
     {2, {{6, 6, 1, 0, 0, 1, 7}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
-    {2, {{5, 5, 1, 0, 0, 1, 1}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -1}}},
 };
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
@@ -96,7 +96,7 @@ static struct {
   float *dense1_b_grad; // dense1.b.grad [8]
   float *dense2_w_grad; // dense2.w.grad [9, 8]
   float *dense2_b_grad; // dense2.b.grad [9]
-  float *dense3_w_grad; // dense3.w.grad [5, 9]
+  float *dense3_w_grad; // dense3.w.grad [5, co_4.len]
   float *dense3_b_grad; // dense3.b.grad [5]
   float *dense1_w_grad_square; // dense1.w.grad.square []
   float *dense2_w_grad_square; // dense2.w.grad.square []
@@ -150,9 +150,9 @@ static struct {
   float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
   float *cross_entropy_z_moved_2; // cross_entropy.z.moved.2 [batch.len, 5]
   float *dense3_b_grad_part; // dense3.b.grad.part [co_3.len]
+  float *cross_entropy_z_grad_3_whole; // cross_entropy.z.grad.3.whole [batch_2.len, 5]
+  float *dense3_w_grad_part; // dense3.w.grad.part [co_2.len, co_4.len]
   float *tanh_moved; // tanh.moved [batch.len, 9]
-  float *dense3_w_grad_part; // dense3.w.grad.part [co_2.len, 9]
-  float *dense3_w_grad_part_whole; // dense3.w.grad.part.whole [co_2.len, 9]
   float *dense2_b_grad_whole; // dense2.b.grad.whole [9]
   float *dense2_w_grad_part; // dense2.w.grad.part [9, ci.len]
   float *dense2_w_grad_part_whole; // dense2.w.grad.part.whole [9, ci.len]
@@ -165,9 +165,10 @@ static struct {
   float *dense2_b_grad_whole_part; // dense2.b.grad.whole.part [co_4.len]
   float *dense2_b_grad_square_moved; // dense2.b.grad.square.moved []
   float *dense2_b_grad_square_moved_whole; // dense2.b.grad.square.moved.whole []
-  float *dense3_w_grad_square_moved; // dense3.w.grad.square.moved []
+  float *dense3_w_grad_square_whole_moved; // dense3.w.grad.square.whole.moved []
   float *dense3_b_grad_square_whole_moved; // dense3.b.grad.square.whole.moved []
   float *dense2_b_v_part; // dense2.b.v.part [co_4.len]
+  float *dense3_w_grad_part_whole; // dense3.w.grad.part.whole [co_2.len, 9]
   float *dense2_b_u_whole; // dense2.b.u.whole [9]
   float *gradient_norm_whole; // gradient_norm.whole []
   float *dense2_w_stage; // dense2.w.stage [72]
@@ -176,6 +177,7 @@ static struct {
   float *cross_entropy_z_stage_2; // cross_entropy.z.stage [4]
   float *tanh_stage; // tanh.stage [8]
   float *dense2_w_grad_stage; // dense2.w.grad.stage [72]
+  float *dense3_w_grad_part_stage; // dense3.w.grad.part.stage [27]
   float *eval_x; // x [batch.len, 7]
   int *eval_label; // label [batch_2.len]
   float *eval_dense1_y; // dense1.y [batch.len, 8]
@@ -733,28 +735,28 @@ static void backward(void) {
       t.dense3_w_whole, 9, t.cross_entropy_z_grad_3, 5, &zero, t.tanh_grad, 9));
   LIFETIME_END({t.dense3_w_whole, 180});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 all_to_all", "layouts.dnn:7");
-  // all_to_all tanh: [batch/a, co/b] -> [batch/a/b, co]
-  parcc_exchange(t.tanh_, &division[20], t.tanh_moved, &division[21], t.tanh_stage, PARCC_FLOAT, samples, everybody);
+  AT("dense3 all_gather", "layouts.dnn:7");
+  // all_gather cross_entropy.z.grad.3: [batch/a/b, c] -> [batch/a, c]
+  parcc_all_gather(t.cross_entropy_z_grad_3, &division[18], t.cross_entropy_z_grad_3_whole, &division[12], NULL, PARCC_FLOAT, samples, 2, over_b);
   WAIT_FOR(parcc.compute, parcc.comm, event[4]);
-  LIFETIME_END({t.tanh_, 60}, {t.tanh_stage, 32});
-  AT("dense3 dense", "layouts.dnn:7");
-  // dense3.w.grad[co, ci] = sum(batch) (cross_entropy.z.grad.3[batch, co] * tanh.moved[batch, ci])
-  CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 9, 5, batch.len, &one,
-      t.tanh_moved, 9, t.cross_entropy_z_grad_3, 5, &zero, t.dense3_w_grad, 9));
   LIFETIME_END({t.cross_entropy_z_grad_3, 40});
+  AT("dense3 dense", "layouts.dnn:7");
+  // dense3.w.grad[co, ci] = sum(batch) (cross_entropy.z.grad.3.whole[batch, co] * tanh[batch, ci])
+  if (5 * co_4.len > 0)
+    CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, co_4.len, 5, batch_2.len, &one,
+      t.tanh_, (co_4.len > 0 ? co_4.len : 1), t.cross_entropy_z_grad_3_whole, 5, &zero, t.dense3_w_grad, (co_4.len > 0 ? co_4.len : 1)));
+  LIFETIME_END({t.cross_entropy_z_grad_3_whole, 60});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 reduce_scatter", "layouts.dnn:7");
-  // reduce_scatter dense3.w.grad: [co, ci], a sum over a, a sum over b -> [co/a, ci], a sum over b
-  parcc_reduce_scatter(t.dense3_w_grad, &division[5], t.dense3_w_grad_part, &division[4], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_a);
-  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
-  LIFETIME_END({t.dense3_w_grad, 180});
-  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 all_reduce", "layouts.dnn:7");
-  // all_reduce dense3.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
-  CHECK_NCCL(ncclAllReduce(t.dense3_w_grad_part, t.dense3_w_grad_part, 9 * co_2.len, ncclFloat, ncclSum, over_b, parcc.comm));
+  // reduce_scatter dense3.w.grad: [co, ci/b], a sum over a -> [co/a, ci/b]
+  parcc_reduce_scatter(t.dense3_w_grad, &division[11], t.dense3_w_grad_part, &division[20], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_a);
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
+  AT("all_to_all", "layouts.dnn:6");
+  // all_to_all tanh: [batch/a, co/b] -> [batch/a/b, co]
+  parcc_exchange(t.tanh_, &division[21], t.tanh_moved, &division[22], t.tanh_stage, PARCC_FLOAT, samples, everybody);
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
+  LIFETIME_END({t.tanh_, 60}, {t.tanh_stage, 32});
   AT("tanh", "layouts.dnn:6");
   LAUNCH_LANES(k_tanh_dense_grad, 9, t.dense2_y_2_grad, t.dense2_b_grad, t.tanh_grad, t.tanh_moved, 9, batch.len);
   LIFETIME_END({t.tanh_grad, 72}, {t.tanh_moved, 72});
@@ -851,40 +853,32 @@ static void report(void) {
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
 
   AT("dense3 gradient_norm", "layouts.dnn:10");
-  LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_w_grad_square, t.dense3_w_grad_part_whole, 9 * co_2.len);
-  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 reduce", "layouts.dnn:10");
-  // reduce dense3.w.grad.square: [], a sum over a -> [], on a 1
-  CHECK_NCCL(ncclReduce(t.dense3_w_grad_square, t.dense3_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
+  LAUNCH_ROWS(k_gradient_norm2, 1, t.dense3_w_grad_square, t.dense3_w_grad_part, co_2.len, co_4.len);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  AT("dense3 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_part, co_3.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 all_reduce", "layouts.dnn:10");
-  // all_reduce dense3.b.grad.square: [], a sum over a, a sum over b -> []
-  CHECK_NCCL(ncclAllReduce(t.dense3_b_grad_square, t.dense3_b_grad_square, 1, ncclFloat, ncclSum, everybody, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[10], parcc.comm));
+  // all_reduce dense3.w.grad.square, dense3.b.grad.square
+  CHECK_NCCL(ncclAllReduce(t.dense3_w_grad_square, t.dense3_w_grad_square, 2, ncclFloat, ncclSum, everybody, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[10], 0));
 
   AT("dense1 gradient_norm", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
-    LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.dense1_b_grad_whole_moved, t.dense1_w_grad_square_moved, t.dense2_w_grad_square_moved_whole, t.dense2_b_grad_square_moved_whole, t.dense3_w_grad_square_moved, t.dense3_b_grad_square_whole_moved, 8);
+    LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.dense1_b_grad_whole_moved, t.dense1_w_grad_square_moved, t.dense2_w_grad_square_moved_whole, t.dense2_b_grad_square_moved_whole, t.dense3_w_grad_square_whole_moved, t.dense3_b_grad_square_whole_moved, 8);
   }
   LIFETIME_END({t.dense1_w_grad_square_moved, 4}, {t.dense2_w_grad_square_moved_whole, 4},
-      {t.dense2_b_grad_square_moved_whole, 4}, {t.dense3_w_grad_square_moved, 4},
-      {t.dense3_b_grad_square_whole_moved, 4});
+      {t.dense2_b_grad_square_moved_whole, 4}, {t.dense3_w_grad_square_whole_moved, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("broadcast", "layouts.dnn:10");
   // broadcast gradient_norm: [], on a 1 -> []
   CHECK_NCCL(ncclBroadcast(t.gradient_norm, t.gradient_norm, 1, ncclFloat, 1, over_a, parcc.comm));
-  WAIT_FOR(parcc.compute, parcc.comm, event[11]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[10]);
 }
 
 // The optimizer.
@@ -911,7 +905,14 @@ static void update(void) {
   LAUNCH_FLAT(k_adam4, co_4.len, t.dense2_b_m, t.dense2_b_u, t.dense2_b_grad_whole_part, t.dense2_b_part, t.dense2_b_v_part, co_4.len, 0.1f, (float)parcc.lr, (float)parcc.step);
   LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_whole_part, 20}, {t.dense2_b_v_part, 20});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  LIFETIME_END({t.dense3_w_grad, 100});
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
+  AT("dense3 all_gather", "layouts.dnn:10");
+  // all_gather dense3.w.grad.part: [co/a, ci/b] -> [co/a, ci]
+  parcc_all_gather(t.dense3_w_grad_part, &division[20], t.dense3_w_grad_part_whole, &division[4], t.dense3_w_grad_part_stage, PARCC_FLOAT, samples, 2, over_b);
+  WAIT_FOR(parcc.compute, parcc.comm, event[4]);
+  LIFETIME_END({t.dense3_w_grad_part, 60}, {t.dense3_w_grad_part_stage, 108});
   AT("dense3 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam, 9 * co_2.len, t.dense3_w_m, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_part_whole, 9 * co_2.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
@@ -988,11 +989,11 @@ static void evaluate_dense(void) {
 
   AT("dense3 slice", "layouts.dnn:7");
   // slice dense3.w: [co/a, ci] -> [co/a, ci/b]
-  parcc_slice(t.dense3_w, &division[4], t.eval_dense3_w_part, &division[22], PARCC_FLOAT, samples);
+  parcc_slice(t.dense3_w, &division[4], t.eval_dense3_w_part, &division[20], PARCC_FLOAT, samples);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense3 all_gather", "layouts.dnn:7");
   // all_gather dense3.w.part: [co/a, ci/b] -> [co, ci/b]
-  parcc_all_gather(t.eval_dense3_w_part, &division[22], t.eval_dense3_w_part_whole, &division[11], NULL, PARCC_FLOAT, samples, 1, over_a);
+  parcc_all_gather(t.eval_dense3_w_part, &division[20], t.eval_dense3_w_part_whole, &division[11], NULL, PARCC_FLOAT, samples, 1, over_a);
   WAIT_FOR(parcc.compute, parcc.comm, event[3]);
   LIFETIME_END({t.eval_dense3_w_part, 60});
   AT("dense3 dense", "layouts.dnn:7");
@@ -1115,11 +1116,13 @@ static const ParccModel model = {
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(8704);
-  static const long place[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 26, 27, 23, 24, 21, 23, 21, 20, 21, 25, 21, 28, 21, 20, 33, 18, 20, 18, 27, 20, 28,
-      18, 24, 25, 26, 31, 32, 6, 7, 0, 8, 9, 1, 10, 11, 2, 12, 13, 18, 14, 15, 4, 16, 17, 5, 21, 27, 30, 20, 25, 21, 20, 25, 19, 22, 25, 23, 18, 20, 29, 22, 20, 25, 28, 21, 20,
-      20, 31, 32, 21, 20, 21, 30, 22, 23, 23, 27, 22, 22, 20, 19, 19, 18, 24, 24, 21, 25, 25, 26, 31, 19, 3, 32, 20, 20, 21, 20, 20, 20, 22, 24, 21, 22, 20, 19, 20, 18, 21, 20,
-      20, 22, 18, 19, 20, 18, 23, 18, 19, 18, 20, 18, 19, 23, 21, 19, 19, 21, 23, 18, 19, 20, 18, 18, 18};
-  parcc_place_record(arena, 256, place, 152, &t); // in units of so many bytes
+  static const long place[] = {0, 64, 128, 192, 256, 320, 384, 448, 512, 576, 640, 704, 768, 832, 896, 960, 1024, 1088, 1728, 1664, 1472, 1536, 1344, 1600, 1344, 1280, 1344, 1472,
+      1344, 1792, 1344, 1280, 2048, 1152, 1280, 1152, 1792, 1472, 1856, 1536, 1600, 1728, 1344, 1345, 2112, 384, 448, 0, 512, 576, 64, 640, 704, 128, 768, 832, 1280, 896, 960,
+      256, 1024, 1088, 320, 1344, 1664, 1792, 1280, 1472, 1280, 1344, 1600, 1216, 1408, 1600, 1472, 1152, 1280, 1920, 1408, 1280, 1472, 1792, 1344, 1280, 1280, 1984, 1856, 1344,
+      1280, 1344, 1984, 1344, 1664, 1408, 1792, 1408, 1408, 1280, 1216, 1216, 1536, 1600, 1600, 1152, 1728, 1728, 1344, 1345, 1216, 1152, 192, 2112, 1280, 1280, 1344, 1280, 1344,
+      1280, 1216, 1408, 1536, 1344, 1408, 1280, 1216, 1280, 1152, 1344, 1280, 1280, 1408, 1152, 1216, 1280, 1152, 1472, 1152, 1216, 1152, 1280, 1152, 1216, 1472, 1344, 1216, 1216,
+      1344, 1472, 1152, 1216, 1280, 1152, 1152, 1152};
+  parcc_place_record(arena, 4, place, 154, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
@@ -1149,7 +1152,7 @@ int main(int argc, char **argv) {
   over_a = parcc_axis(2, A);
   over_b = parcc_axis(1, B);
   everybody = parcc_axis(1, RANKS);
-  parcc_events(event, 12);
+  parcc_events(event, 11);
   place_tensors();
   co = parcc_block(8, 2, parcc.rank / 2 % A);
   ci = parcc_block(8, 2, parcc.rank / 1 % B);
