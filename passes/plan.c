@@ -99,9 +99,9 @@ static void lie_as(Layout *layout, const OpSharding *stored, const Tensor *t, in
 static void expect_reduced(const Planner *p, const Graph *graph, const Tensor *t, Layout *layout, int axis) {
   layout->axis[axis] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   if (t->role != ROLE_GRADIENT || t->of < 0) return;
-  for (int i = 0; i < graph->tensors.len && layout->axis[axis].kind == LAYOUT_REPLICATED; i++) {
-    const Tensor *stored = graph_tensor(graph, i);
-    if (!plan_is_stored(stored) || (i != t->of && stored->of != t->of) || !same_shape(stored, t)) continue;
+  for (int i = 0; i < p->kept[t->of].len && layout->axis[axis].kind == LAYOUT_REPLICATED; i++) {
+    const Tensor *stored = graph_tensor(graph, p->kept[t->of].at[i]);
+    if (!same_shape(stored, t)) continue;
     const OpSharding s = plan_stored(p, stored->name);
     lie_as(layout, &s, t, axis);
   }
@@ -182,6 +182,13 @@ void plan_resolve_stored(Planner *p) {
 
 // ---- the pass ------------------------------------------------------------------------------------------------------
 
+// Nothing has been found for it along some axis.
+static bool is_open(const Planner *p, const Op *op) {
+  for (int a = 0; a < p->mesh.n_axes - 1; a++)
+    if (p->mesh.axis[a].size > 1 && op->sharding.dim[a] < 0 && op->sharding.pin[a] < 0 && !op->sharding.pending[a]) return true;
+  return false;
+}
+
 static void plan_graph(const Planner *p, Graph *graph) {
   for (int t = 0; t < graph->tensors.len; t++) {
     Tensor *tensor = graph_tensor(graph, t);
@@ -191,7 +198,8 @@ static void plan_graph(const Planner *p, Graph *graph) {
     tensor->layout = layout_of(&stored, tensor, &p->mesh);
   }
   for (int i = 0; i < graph->ops.len; i++) plan_op(p, graph, &graph->ops.at[i], false);
-  for (int i = graph->ops.len - 1; i >= 0; i--) plan_op(p, graph, &graph->ops.at[i], true);
+  for (int i = graph->ops.len - 1; i >= 0; i--)
+    if (is_open(p, &graph->ops.at[i])) plan_op(p, graph, &graph->ops.at[i], true);
   for (int i = 0; i < graph->ops.len; i++)
     if (graph->ops.at[i].kind == OP_VIEW) plan_expect_results(p, graph, &graph->ops.at[i]);
 }

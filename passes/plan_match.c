@@ -174,6 +174,12 @@ Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Me
   group_by_layer(&p, model->train);
   group_by_layer(&p, model->eval);
   group_by_update(&p);
+  p.kept = NEW_ARRAY(arena, Tensors, model->train->tensors.len);
+  for (int t = 0; t < model->train->tensors.len; t++) {
+    const Tensor *stored = graph_tensor(model->train, t);
+    const int param = stored->role == ROLE_PARAM ? t : stored->of;
+    if (plan_is_stored(stored) && param >= 0) vec_push(arena, &p.kept[param], t);
+  }
   p.uses[0] = uses_of_graph(&p, model->init);
   p.uses[1] = uses_of_graph(&p, model->train);
   p.uses[2] = uses_of_graph(&p, model->eval);

@@ -27,6 +27,8 @@ typedef struct Uses {
   bool reported;    // a loss, a metric or the norm of the gradients
 } Uses;
 
+typedef VEC(int) Tensors;
+
 typedef struct Planner {
   Arena *arena;
   const Model *model;
@@ -38,6 +40,7 @@ typedef struct Planner {
   VEC(PlanLayer) layer_list;
   int *update_of;    // by operator of the training graph: the parameter that it is part of updating, or -1
   Uses *uses[3];     // by tensor of the graphs init, train, eval
+  Tensors *kept;     // by parameter of the training graph: itself and the optimizer's states of it
   Names stored;      // name -> sharding
   VEC(OpSharding) stored_list;
 } Planner;

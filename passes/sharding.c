@@ -217,10 +217,12 @@ bool sharding_makes_sums(const Graph *graph, int tensor, int axis, const Mesh *m
   const int producer = graph_tensor(graph, tensor)->producer;
   if (producer < 0) return false;
   const Op *op = &graph->ops.at[producer];
+  if (op->sharding.pending[axis]) return true;
+  if (op->kind == OP_COMPUTE) return op->sharding.dim[axis] >= op->n_out && op->reduce == REDUCE_SUM;
+  if (op->kind != OP_OPAQUE) return false;
   int result = 0;
   while (op_result(op, result) != tensor) result++;
-  const Layout layout = sharding_result(graph, op, result, mesh);
-  return layout.axis[axis].kind == LAYOUT_PARTIAL && layout.axis[axis].reduce == REDUCE_SUM;
+  return sharding_result(graph, op, result, mesh).axis[axis].kind == LAYOUT_PARTIAL;
 }
 
 // How an expression depends on the tensors that are partial sums along an axis: not at all, as a sum of multiples of them
