@@ -1,17 +1,20 @@
 #!/bin/sh
-# Installs what parcc needs on Debian 12: scripts/install-deps.sh [--test]
-# Only what is missing is installed, from Debian's own archive. --test adds what only the tests use.
+# Installs what parcc needs on Debian 12: scripts/install-deps.sh [--test | --text]
+# Only what is missing is installed, from Debian's own archive. --test adds what only the tests use, --text a book to train on.
 set -eu
 
 packages='flex bison cmake ninja-build gcc g++ libc6-dev make libopenblas-dev libopenmpi-dev openmpi-bin zlib1g-dev
   libcjson-dev dataset-fashion-mnist pkg-config'
 test_packages='clang libclang-rt-14-dev python3-torch python3-numpy libopenblas0-openmp'
 
+text_packages='bible-kjv' # the King James Bible of 1611, public domain, and a program that prints it
+
 case "${1-}" in
 '') ;;
+--text) packages="$packages $text_packages" ;;
 --test) packages="$packages $test_packages" ;;
 *)
-  echo "usage: scripts/install-deps.sh [--test]" >&2
+  echo "usage: scripts/install-deps.sh [--test | --text]" >&2
   exit 2
   ;;
 esac

@@ -84,6 +84,16 @@ def inception_branches(params):
             "scatter": gather(batch * area * (256 + 4 * 192), 4)}
 
 
+def charlm(params):
+    """Within a pair of ranks, of half of the batch: rows of the table looked up [b, t, c]; maximum, sum and picked logit [b, t]; what
+    every step but the last hands on [b, u], then all of them [b, t, u], forward and their gradients backward, and that of the table;
+    seven scalars of the norm. Between pairs: two of the loss, and the gradients of what a rank has of each parameter, a half."""
+    rows, steps, width = 32 // 2, 64, 512
+    handed = rows * width * (steps - 1) + rows * steps * width
+    return {"all_reduce": reduce(rows * steps * (width + 3) + 7 + 2 + sum(params.values()) / 2, 2), "all_gather": gather(handed, 2),
+            "reduce_scatter": gather(handed + params["table"], 2)}
+
+
 def block(extent, i):
     """The i-th of two blocks."""
     half = (extent + 1) // 2
@@ -196,6 +206,7 @@ CASES = {
                             mixtral_experts),
     "gpt2-sequence": Case("gpt2", "", "batch=3 context=5 vocabulary=19 layers=2 width=12 heads=3", gpt2_sequence, **plans.BLUNT),
     "alexnet-one-weird-trick": Case("alexnet", "batch=16", "batch=5 size=63 width=4 hidden=12 classes=5", alexnet),
+    "charlm-data-tensor": Case("charlm", "", "batch=5 context=3 width=6", charlm),
     "mlp-columns-rows": Case("mlp", "", "batch=7 size=12 width=9", mlp_columns_rows),
     "mlp-sharded-states": Case("mlp", "", "batch=7 size=12 width=9", mlp_sharded),
     "mlp-sharded-parameters": Case("mlp", "", "batch=7 size=12 width=9", mlp_sharded),

@@ -3,6 +3,8 @@
 make_text.py check_lines LOG DIR HELD_OUT: the same of the lines of source.txt and, with begin 2, those of target.txt; HELD_OUT 0:
 of the files test-source.txt and test-target.txt. HELD_OUT bytes: lines of source.txt, and their bytes with end 10, a tenth held out.
 
+make_text.py words DIR: the file train is what words.py should make of source.txt.
+
 make_text.py check LOG DIR/FILE SPLIT CONTEXT SHIFT STRIDE HELD_OUT: what a program of text.sh logged over one epoch and an
 evaluation is what windows of the tokens in FILE.json give; SPLIT is the file of the test split ("-": none).
 """
@@ -112,6 +114,14 @@ def rows(path, length, begin=-1, end=-1, as_bytes=False):
     return result
 
 
+def check_words(folder):
+    """What words.py made of source.txt."""
+    data = open(folder + "/train", "rb").read()
+    wanted = [t for line in open(folder + "/source.txt", "rb").read().removesuffix(b"\n").split(b"\n")
+              for t in [WORDS.index(w) if w in WORDS else 1 for w in line.decode().split()] + [3]]
+    assert data == bin16(wanted), (len(data), len(wanted))
+
+
 def of_rows(a, b):
     return [sum(x * (t + 1) + 1000 * x * y for t, (x, y) in enumerate(zip(*pair))) for pair in zip(a, b)]
 
@@ -161,6 +171,8 @@ def compare(log, train, test):
 
 if sys.argv[1] == "make":
     make(sys.argv[2])
+elif sys.argv[1] == "words":
+    check_words(sys.argv[2])
 elif sys.argv[1] == "check_lines":
     check_lines(*sys.argv[2:5])
 else:

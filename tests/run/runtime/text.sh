@@ -102,6 +102,18 @@ wrong 1 "data/bad_few.txt: line 1: too large a byte 't'" "a byte that is too lar
 pair none 'lines("bad_empty.txt")' 'lines("bad_empty.txt")' --ranks=1
 wrong 1 "data/bad_empty.txt: it has no samples" "no lines" ./none --quiet --data data
 
+section "words.py"
+right "a vocabulary" python3 "$root/scripts/words.py" vocabulary data/source.txt data/target.txt -o vocabulary --most 9
+right "of the most frequent words" sh -c '[ $(wc -l <vocabulary) = 9 ] && [ "$(head -n 4 vocabulary | tr "\n" " ")" = "<pad> <unk> <s> </s> " ]'
+right "tokens" python3 "$root/scripts/words.py" tokens data/source.txt data/words -o data/train
+right "tokens of the test split" python3 "$root/scripts/words.py" tokens data/test-source.txt data/words -o data/test
+right "which are those of the words" python3 "$here/make_text.py" words data
+program words_16 'tokens("train", test = "test", stride = 1' 1 --ranks=2 -D batch=3
+right "words_16" sh -c "rm -f log; on 2 ./words_16 --quiet --data data --epochs 1 --eval --log log"
+wrong 1 "nowhere: No such file" "a text that is missing" python3 "$root/scripts/words.py" tokens nowhere data/words -o x
+wrong 1 "does not begin with <pad>" "another vocabulary" python3 "$root/scripts/words.py" tokens data/source.txt data/source.txt -o x
+[ ! -e x ] && pass || fail "nothing is written"
+
 section "going on"
 right "uninterrupted" on 2 ./held --quiet --data data --steps 11 --log whole --save whole.st
 right "with a checkpoint" on 2 ./held --quiet --data data --steps 11 --save ck --save-every 4
