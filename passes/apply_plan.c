@@ -19,6 +19,7 @@
 #include "passes.h"
 #include "rewrite.h"
 #include "route.h"
+#include "sharding.h"
 
 typedef struct Applier {
   Graph *graph;
@@ -110,6 +111,8 @@ static void apply_op(Applier *ap, Op op) {
   Graph *graph = ap->graph;
   const Op before = op;
   ReadRewrite r = {ap, &before};
+  for (int a = 0; a < ap->mesh->n_axes && op.kind == OP_COMPUTE; a++)
+    if (op.sharding.pending[a]) op.body = sharding_share(graph, op.body, a, ap->mesh);
   if (op.kind == OP_COMPUTE) op.body = expr_map(graph->arena, op.body, rewrite_read, &r);
   else if (op.kind == OP_OPAQUE) op.opaque = opaque_map_operands(graph->arena, op.opaque, opaque_operand, &r);
   else op.in = operand(ap, &before, op.in, NULL);

@@ -4,6 +4,7 @@
 // leaves partial sums and the cut of another moves less), or is pinned with those that are. What reads nothing but partial sums and adds them up leaves them pending, so that one reduction takes the place of
 // several:
 //   w.grad[v, c] = w.grad.1[v, c] + w.grad.2[v, c]       both partial: the sum is, and is reduced once
+// What it adds that is not partial each rank adds its share of.
 // Then its readers: where all of them want the same part of the result, no more than that is made:
 //   y.grad[n, c] = picked[n] * (label[n] == c)           made in the parts of c in which it is added to others
 // Then those that read the same partial sums: of these it takes the part that the others take, so that they are scattered.

@@ -226,13 +226,18 @@ bool sharding_makes_sums(const Graph *graph, int tensor, int axis, const Mesh *m
 }
 
 // How an expression depends on the tensors that are partial sums along an axis: not at all, as a sum of multiples of them
-// (nothing is one, too), or otherwise.
-typedef enum Dependence { FREE, NOTHING, LINEAR, OTHER } Dependence;
+// (nothing is one, too), as such a sum and a real number free of them, or otherwise.
+typedef enum Dependence { FREE, NOTHING, LINEAR, MIXED, OTHER } Dependence;
 
-static Dependence of_sum(Dependence x, Dependence y) {
+static Dependence of_sum(Dependence x, Dependence y, ScalarType type) {
   if (x == NOTHING || y == NOTHING) return x == NOTHING ? y : x;
-  return x == y ? x : OTHER;
+  if (x == OTHER || y == OTHER) return OTHER;
+  if (x == y && x != MIXED) return x;
+  return type == TYPE_REAL ? MIXED : OTHER;
 }
+
+// A product or a choice of two parts.
+static Dependence unmixed(Dependence x) { return x == MIXED ? OTHER : x; }
 
 static Dependence of_expr(const Graph *graph, const Expr *e, int axis, const Mesh *mesh) {
   if (e->kind == EXPR_ACCESS && sharding_makes_sums(graph, e->access.tensor, axis, mesh))
@@ -248,16 +253,26 @@ static Dependence of_expr(const Graph *graph, const Expr *e, int axis, const Mes
   switch (e->call.fn) {
   case FN_neg: return arg[0];
   case FN_add:
-  case FN_sub: return of_sum(arg[0], arg[1]);
-  case FN_mul: return arg[0] == FREE ? arg[1] : arg[1] == FREE ? arg[0] : OTHER;
-  case FN_div: return arg[1] == FREE ? arg[0] : OTHER;
-  case FN_select: return arg[0] == FREE ? of_sum(arg[1], arg[2]) : OTHER;
+  case FN_sub: return of_sum(arg[0], arg[1], e->type);
+  case FN_mul: return unmixed(arg[0] == FREE ? arg[1] : arg[1] == FREE ? arg[0] : OTHER);
+  case FN_div: return unmixed(arg[1] == FREE ? arg[0] : OTHER);
+  case FN_select: return unmixed(arg[0] == FREE ? of_sum(arg[1], arg[2], e->type) : OTHER);
   default: return OTHER;
   }
 }
 
 bool sharding_adds_sums(const Graph *graph, const Op *op, int axis, const Mesh *mesh) {
   if (op->kind == OP_VIEW) return sharding_makes_sums(graph, op->in, axis, mesh);
-  return op->kind == OP_COMPUTE && (op->reduce == REDUCE_NONE || op->reduce == REDUCE_SUM) &&
-         of_expr(graph, op->body, axis, mesh) == LINEAR;
+  if (op->kind != OP_COMPUTE || (op->reduce != REDUCE_NONE && op->reduce != REDUCE_SUM)) return false;
+  const Dependence dependence = of_expr(graph, op->body, axis, mesh);
+  return dependence == LINEAR || dependence == MIXED;
+}
+
+const Expr *sharding_share(const Graph *graph, const Expr *e, int axis, const Mesh *mesh) {
+  const Dependence dependence = of_expr(graph, e, axis, mesh);
+  if (dependence == FREE) return expr_call(graph->arena, FN_div, e, expr_real(graph->arena, mesh->axis[axis].size), NULL);
+  if (dependence != MIXED) return e;
+  const Expr *arg[2] = {NULL, NULL};
+  for (int i = 0; i < fn_arity(e->call.fn); i++) arg[i] = sharding_share(graph, e->call.arg[i], axis, mesh);
+  return expr_call(graph->arena, e->call.fn, arg[0], arg[1], NULL);
 }

@@ -20,8 +20,10 @@ int sharding_dim_of(const Graph *graph, const Op *op, int tensor, int i);
 int sharding_through_view(const Tensor *in, const Tensor *out, int dim, int64_t unit, int64_t *out_unit);
 // Whether a tensor is made as partial sums along an axis, whatever its layout says that its readers expect.
 bool sharding_makes_sums(const Graph *graph, int tensor, int axis, const Mesh *mesh);
-// Whether the result of an operator is a sum of multiples of what it reads of such tensors, so that partial sums of them give
-// partial sums of it. A factor of them is the same on all ranks along the axis.
+// Whether the result of an operator is a sum of multiples of what it reads of such tensors, and of terms free of them, so that
+// partial sums of them give partial sums of it. Factors and terms are the same on all ranks along the axis.
 bool sharding_adds_sums(const Graph *graph, const Op *op, int axis, const Mesh *mesh);
+// The body of such an operator, in which each rank along the axis has its share of the terms free of them.
+const Expr *sharding_share(const Graph *graph, const Expr *body, int axis, const Mesh *mesh);
 
 #endif
