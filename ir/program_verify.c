@@ -1,4 +1,6 @@
 // The rules of a program.
+#include <stdlib.h>
+
 #include "program.h"
 
 typedef struct ProgramVerifier {
@@ -77,18 +79,63 @@ static const char *buffer_name(const Program *p, int buffer) {
   return "a buffer without tensors";
 }
 
-// Buffers that live at the same time lie apart.
+static int older_first(const void *a, const void *b) {
+  const Buffer *x = *(const Buffer *const *)a, *y = *(const Buffer *const *)b;
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+typedef struct Living { // by offset; some of them may have ended
+  const Buffer **at;
+  int n;
+} Living;
+
+static void remove_at(Living *living, int i) {
+  memmove(living->at + i, living->at + i + 1, sizeof *living->at * (size_t)(living->n - i - 1));
+  living->n--;
+}
+
+// Where it goes into the list; what has ended and stood beside that place is gone then.
+static int find_place(Living *living, const Buffer *b) {
+  int low = 0, high = living->n;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (living->at[middle]->offset < b->offset) low = middle + 1;
+    else high = middle;
+  }
+  while (low > 0 && living->at[low - 1]->last < b->first) remove_at(living, --low);
+  while (low < living->n && living->at[low]->last < b->first) remove_at(living, low);
+  return low;
+}
+
+static void check_apart(const Program *p, const char *pass, const Buffer *x, const Buffer *y) {
+  if (x->offset >= y->offset + y->bytes || y->offset >= x->offset + x->bytes) return;
+  const int a = (int)(x - p->buffers.at), b = (int)(y - p->buffers.at);
+  fatal("after pass %s: %s and %s live at the same time in the same place", pass, buffer_name(p, a < b ? a : b),
+        buffer_name(p, a < b ? b : a));
+}
+
+// Buffers that live at the same time lie apart. They come by the beginning of their lives, so that each has to be held only
+// against its neighbours among those that live then, which lie apart already.
 static void check_places(const Program *p, const char *pass) {
   if (p->arena_bytes == 0) return;
-  for (int a = 0; a < p->buffers.len; a++)
-    for (int b = a + 1; b < p->buffers.len; b++) {
-      const Buffer *x = &p->buffers.at[a], *y = &p->buffers.at[b];
-      if (x->first < 0 || y->first < 0 || x->bytes == 0 || y->bytes == 0) continue;
-      const bool together = x->first <= y->last && y->first <= x->last;
-      const bool overlap = x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
-      if (together && overlap)
-        fatal("after pass %s: %s and %s live at the same time in the same place", pass, buffer_name(p, a), buffer_name(p, b));
-    }
+  const size_t room = sizeof(Buffer *) * (size_t)p->buffers.len + 1;
+  const Buffer **buffers = malloc(room);
+  Living living = {malloc(room), 0};
+  if (buffers == NULL || living.at == NULL) fatal("out of memory");
+  int n = 0;
+  for (int b = 0; b < p->buffers.len; b++)
+    if (p->buffers.at[b].first >= 0 && p->buffers.at[b].bytes > 0) buffers[n++] = &p->buffers.at[b];
+  qsort(buffers, (size_t)n, sizeof *buffers, older_first);
+  for (int i = 0; i < n; i++) {
+    const int place = find_place(&living, buffers[i]);
+    if (place > 0) check_apart(p, pass, living.at[place - 1], buffers[i]);
+    if (place < living.n) check_apart(p, pass, buffers[i], living.at[place]);
+    memmove(living.at + place + 1, living.at + place, sizeof *living.at * (size_t)(living.n - place));
+    living.at[place] = buffers[i];
+    living.n++;
+  }
+  free(buffers);
+  free(living.at);
 }
 
 static void check_order(const Program *p, const char *pass) {

@@ -17,6 +17,7 @@ enum { SMALL = 16384 }; // bytes not worth sharing a place and a name
 typedef struct Planner {
   Program *program;
   int position; // of the step at hand, over all procedures
+  int *first_in_loop, *last_in_loop; // by buffer: of the loop at hand
 } Planner;
 
 static int64_t aligned(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
@@ -131,8 +132,9 @@ static void reuse_in_loop(Planner *pl, const Step *loop) {
   Program *p = pl->program;
   Leaves leaves = {NULL, 0, 0};
   collect_leaves(p, loop, &leaves);
-  Lives lives = {p, NEW_ARRAY(p->arena, int, p->buffers.len), NEW_ARRAY(p->arena, int, p->buffers.len), 0};
+  Lives lives = {p, pl->first_in_loop, pl->last_in_loop, 0};
   memset(lives.first, -1, sizeof *lives.first * (size_t)p->buffers.len);
+  memset(lives.last, 0, sizeof *lives.last * (size_t)p->buffers.len);
   for (; lives.position < leaves.len; lives.position++) step_visit_tensors(leaves.at[lives.position], note_life, &lives);
   for (int b = 0; b < p->buffers.len; b++)
     if (p->buffers.at[b].first != pl->position || p->buffers.at[b].last != pl->position) lives.first[b] = lives.last[b] = -1;
@@ -196,9 +198,8 @@ static int older_first(const void *a, const void *b) {
 
 static bool lives_with(const Buffer *a, const Buffer *b) { return a->first <= b->last && b->first <= a->last; }
 
-// The placed buffers by offset, so that the lowest gap is found in one walk.
-static void place_buffer(Buffer **placed, int *n, Buffer *b) {
-  int64_t offset = 0;
+// The placed buffers from `offset` on, by offset, so that the lowest gap is found in one walk.
+static void place_buffer(Buffer **placed, int *n, Buffer *b, int64_t offset) {
   for (int i = 0; i < *n; i++) {
     if (!lives_with(placed[i], b)) continue;
     if (placed[i]->offset >= offset + aligned(b->bytes)) break;
@@ -226,13 +227,18 @@ static int64_t largest_live_sum(const Planner *pl) {
   return largest;
 }
 
-// Places all buffers in an order and returns how much memory that takes.
+// Places all buffers in an order and returns how much memory that takes. Those that live for ever come first, side by side.
 static int64_t place_buffers(Buffer **buffers, Buffer **placed, int n, int (*order)(const void *, const void *)) {
-  int64_t peak = 0;
+  int64_t base = 0;
+  int n_placed = 0, i = 0;
   qsort(buffers, (size_t)n, sizeof *buffers, order);
-  int n_placed = 0;
-  for (int i = 0; i < n; i++) {
-    place_buffer(placed, &n_placed, buffers[i]);
+  for (; i < n && buffers[i]->persistent; i++) {
+    buffers[i]->offset = base;
+    base += aligned(buffers[i]->bytes);
+  }
+  int64_t peak = base;
+  for (; i < n; i++) {
+    place_buffer(placed, &n_placed, buffers[i], base);
     peak = max_i64(peak, buffers[i]->offset + aligned(buffers[i]->bytes));
   }
   return peak;
@@ -261,6 +267,8 @@ static void find_places(Program *p) {
 void pass_plan_memory(Compilation *c) {
   Program *p = c->program;
   Planner planner = {.program = p}, *pl = &planner;
+  pl->first_in_loop = NEW_ARRAY(p->arena, int, p->buffers.len);
+  pl->last_in_loop = NEW_ARRAY(p->arena, int, p->buffers.len);
   compute_lifetimes(pl);
   reuse_places(pl);
   compute_lifetimes(pl);

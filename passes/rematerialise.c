@@ -110,43 +110,59 @@ static void need(Chain *chain, int tensor) {
 
 // ---- is it read soon? --------------------------------------------------------------------------------------------
 
+enum { TOGETHER = 64 }; // tensors that are asked about in one walk over the operators, a bit each
+
 typedef struct Between {
-  const Graph *graph;
-  bool *before; // by tensor: something that reads it, at length, is the operator asked about
-  bool any;
+  uint64_t *set; // by tensor
+  uint64_t bits; // to be added to it, or found in it
 } Between;
 
-static void note_before(void *ctx, int tensor) { ((Between *)ctx)->before[tensor] = true; }
+static void add_bits(void *ctx, int tensor) { ((Between *)ctx)->set[tensor] |= ((Between *)ctx)->bits; }
+static void find_bits(void *ctx, int tensor) { ((Between *)ctx)->bits |= ((Between *)ctx)->set[tensor]; }
 
-static void note_after(void *ctx, int tensor) {
-  Between *b = ctx;
-  b->any |= b->before[tensor];
+static uint64_t bits_of_results(const Op *op, const uint64_t *set) {
+  uint64_t bits = 0;
+  for (int k = 0; k < op_results(op); k++) bits |= set[op_result(op, k)];
+  return bits;
 }
 
-// How many operators lie between the tensor and the operators of the backward pass that read it.
-static int distance(const Rematerialiser *r, int tensor) {
+// Drops those tensors between whose making and the operators of the backward pass that read them there are few operators.
+static void drop_near(Rematerialiser *r, const int *tensors, int n) {
   const Graph *graph = r->graph;
-  bool *leads = NEW_ARRAY(graph->arena, bool, graph->tensors.len); // to such an operator
-  bool *follows = NEW_ARRAY(graph->arena, bool, graph->tensors.len);
-  const int first = graph_tensor(graph, tensor)->producer;
-  for (int i = graph->ops.len - 1; i > first; i--) {
-    const Op *op = &graph->ops.at[i];
-    bool reader = op_any_result(op, leads);
-    for (int k = 0; k < r->readers[tensor].len; k++)
-      reader |= r->readers[tensor].at[k] == i && op->phase == PHASE_BACKWARD;
-    Between b = {graph, leads, false};
-    if (reader) op_visit_reads(op, note_before, &b);
+  uint64_t *leads = NEW_ARRAY(graph->arena, uint64_t, graph->tensors.len); // to such an operator of which of them
+  uint64_t *follows = NEW_ARRAY(graph->arena, uint64_t, graph->tensors.len);
+  uint64_t *reads = NEW_ARRAY(graph->arena, uint64_t, graph->ops.len); // by operator of the backward pass
+  int between[TOGETHER] = {0};
+  for (int t = 0; t < n; t++) {
+    follows[tensors[t]] = (uint64_t)1 << t;
+    for (int k = 0; k < r->readers[tensors[t]].len; k++) {
+      const int reader = r->readers[tensors[t]].at[k];
+      if (graph->ops.at[reader].phase == PHASE_BACKWARD) reads[reader] |= (uint64_t)1 << t;
+    }
   }
-  follows[tensor] = true;
-  int n = 0;
-  for (int i = first + 1; i < graph->ops.len; i++) {
-    const Op *op = &graph->ops.at[i];
-    Between b = {graph, follows, false};
-    op_visit_reads(op, note_after, &b);
-    for (int k = 0; k < op_results(op); k++) follows[op_result(op, k)] = b.any;
-    n += b.any && op_any_result(op, leads);
+  for (int i = graph->ops.len - 1; i >= 0; i--) {
+    Between b = {leads, reads[i] | bits_of_results(&graph->ops.at[i], leads)};
+    if (b.bits != 0) op_visit_reads(&graph->ops.at[i], add_bits, &b);
   }
-  return n;
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    Between b = {follows, 0};
+    op_visit_reads(op, find_bits, &b);
+    for (int k = 0; k < op_results(op); k++) follows[op_result(op, k)] |= b.bits;
+    const uint64_t counted = b.bits & bits_of_results(op, leads);
+    for (int t = 0; t < n; t++) between[t] += (int)(counted >> t & 1);
+  }
+  for (int t = 0; t < n; t++) r->again[tensors[t]] = between[t] > NEAR;
+}
+
+static void drop_all_near(Rematerialiser *r) {
+  int tensors[TOGETHER], n = 0;
+  for (int t = 0; t < r->n_tensors; t++) {
+    if (r->again[t]) tensors[n++] = t;
+    if (n == 0 || (n < TOGETHER && t + 1 < r->n_tensors)) continue;
+    drop_near(r, tensors, n);
+    n = 0;
+  }
 }
 
 // ---- the choice --------------------------------------------------------------------------------------------------
@@ -165,7 +181,7 @@ static void choose(Rematerialiser *r, int tensor) {
   Chain chain = {.r = r, .elements = (double)tensor_elements(t), .possible = true};
   need(&chain, tensor);
   if (!chain.possible || chain.ops.len == 0 || chain.flops > RECOMPUTE_FLOPS * chain.elements) return;
-  r->again[tensor] = distance(r, tensor) > NEAR;
+  r->again[tensor] = true;
 }
 
 // ---- making again ------------------------------------------------------------------------------------------------
@@ -231,6 +247,7 @@ void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_
     r->first_producer[t] = graph_tensor(graph, t)->producer;
     choose(r, t);
   }
+  drop_all_near(r);
   Rewrite w = {r, graph->ops.at, 0};
   graph->ops.at = NULL;
   graph->ops.len = graph->ops.cap = 0;

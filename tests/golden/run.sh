@@ -134,7 +134,7 @@ while IFS= read -r model; do check_model "$model"; done <"$tmp/models"
 
 # Expected files whose model is gone check nothing.
 if [ "$targets" = "$here" ]; then
-  find "$here" -type f ! -name '*.dnn' ! -name '*.md' ! -name run.sh | LC_ALL=C sort >"$tmp/others"
+  find "$here" -type f ! -name '*.dnn' ! -name '*.md' ! -name '*.sh' | LC_ALL=C sort >"$tmp/others"
   while IFS= read -r file; do
     base=$(basename "$file")
     [ -f "$(dirname "$file")/${base%%.*}.dnn" ] || fail "${file#"$here"/}" "there is no model beside it"
