@@ -209,8 +209,10 @@ static Accumulator declare_accumulator(KernelText *e, const Statement *s) {
   Accumulator acc = {
       kernel_text_fresh(e, arena_printf(e->arena, "%s_", kernel_text_short_name(e, kernel_text_find(e, s->out))), "v"),
       NULL};
+  const bool counts = s->reduce == REDUCE_SUM || s->reduce == REDUCE_PROD; // in the result's own type
   const char *type = s->reduce == REDUCE_ARGMAX ? name_type(e->p, TYPE_REAL) : value_type(e, s);
-  const char *start = name_number(e->arena, reduce_identity(s->reduce), TYPE_REAL, e->p->model->f64);
+  const char *start = name_number(e->arena, reduce_identity(s->reduce), counts ? e->p->tensors.at[s->out].type : TYPE_REAL,
+                                  e->p->model->f64);
   if (s->reduce == REDUCE_ARGMAX) acc.place = kernel_text_fresh(e, arena_printf(e->arena, "%sat", acc.name), "at");
   if (is_lanes(e)) {
     kernel_text_line(e, "%s %s[LANES];", type, acc.name);
@@ -247,23 +249,44 @@ static void finish_accumulator(KernelText *e, const Statement *s, const Accumula
 
 // ---- stages ------------------------------------------------------------------------------------------------------
 
+// The loops over the block's threads.
+static void print_block(const KernelText *e, const int *loop, int n, Text *head) {
+  const int extra = n > KERNEL_MAX_GRID ? n - KERNEL_MAX_GRID : 0;
+  for (int i = 0; i < extra; i++) {
+    const char *var = e->var[loop[i]];
+    text_printf(head, " for (long %s = 0; %s < %s; %s++)", var, var, e->len[loop[i]], var);
+  }
+  text_printf(head, " BLOCK");
+  if (n - extra > 1) text_printf(head, "%d", n - extra);
+  for (int i = extra; i < n; i++)
+    text_printf(head, "%s%s, %s", i == extra ? "(" : ", ", e->var[loop[i]], e->len[loop[i]]);
+  text_printf(head, ")");
+}
+
+// The pinned places that differ within a row, or those that do not.
+static void print_pins(KernelText *e, const Stage *stage, bool within, Text *head) {
+  for (int i = 0; i < stage->n_inner; i++) {
+    if (stage->at[i] == NULL) continue;
+    bool differs = false;
+    for (int j = 0; j < stage->n_inner; j++) differs |= expr_uses_dim(stage->at[i], stage->inner[j]);
+    if (differs == within) text_printf(head, " %s", pin_head(e, stage, i));
+  }
+}
+
 static void open_inner(KernelText *e, const Stage *stage) {
   if (is_lanes(e)) {
     open_lanes(e, stage);
     return;
   }
   Text head = {.arena = e->arena};
-  const int extra = stage->n_inner > KERNEL_MAX_GRID ? stage->n_inner - KERNEL_MAX_GRID : 0;
-  for (int i = 0; i < extra; i++) {
-    const int d = stage->inner[i];
-    text_printf(&head, "for (long %s = 0; %s < %s; %s++) ", e->var[d], e->var[d], e->len[d], e->var[d]);
-  }
-  text_printf(&head, "BLOCK");
-  if (stage->n_inner - extra > 1) text_printf(&head, "%d", stage->n_inner - extra);
-  for (int i = extra; i < stage->n_inner; i++)
-    text_printf(&head, "%s%s, %s", i == extra ? "(" : ", ", e->var[stage->inner[i]], e->len[stage->inner[i]]);
-  text_printf(&head, ")");
-  open_block(e, text_str(&head));
+  int loop[IR_MAX_DIMS], n = 0;
+  for (int i = 0; i < stage->n_inner; i++)
+    if (stage->at[i] == NULL) loop[n++] = stage->inner[i];
+  if (n == 0) text_printf(&head, "ONCE");
+  print_pins(e, stage, false, &head);
+  if (n > 0) print_block(e, loop, n, &head);
+  print_pins(e, stage, true, &head);
+  open_block(e, text_str(&head) + strspn(text_str(&head), " "));
 }
 
 // The last statement of a stage is its only one that stores elements: nothing reads the value but the store.

@@ -80,7 +80,7 @@ typedef struct Statement {
 typedef struct Stage { // one nest of loops over inner dims; statements run point by point, in order
   int n_inner;
   int inner[IR_MAX_DIMS];
-  const Expr *at[IR_MAX_DIMS]; // KERNEL_LANES: the one place of inner[i] that counts, if there is such a place; NULL: a loop
+  const Expr *at[IR_MAX_DIMS]; // the one place of inner[i] that counts, if there is such a place; NULL: a loop
   VEC(Statement) statements;
   bool sync_before;    // reads what an earlier stage stored
 } Stage;

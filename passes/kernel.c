@@ -372,6 +372,10 @@ static Pin pin_of_dim(const Kernel *k, const Statement *s, int dim) {
   return (Pin){dim, NULL, NULL};
 }
 
+static void count_access(void *ctx, const Expr *e) {
+  if (e->kind == EXPR_ACCESS) count_reads(ctx, e->access.tensor);
+}
+
 // Where all sums of a stage count the same place of a dimension alone.
 static const Expr *place_of_dim(const Kernel *k, const Stage *stage, int dim) {
   const Expr *at = NULL;
@@ -381,6 +385,11 @@ static const Expr *place_of_dim(const Kernel *k, const Stage *stage, int dim) {
     const Pin pin = pin_of_dim(k, s, dim);
     if (pin.at == NULL || (at != NULL && !expr_equal(at, pin.at))) return NULL;
     at = pin.at;
+  }
+  for (int i = 0; i < stage->statements.len && at != NULL; i++) { // it must be at hand before the stage
+    ReadCount reads = {stage->statements.at[i].out, 0};
+    expr_visit(at, count_access, &reads);
+    if (reads.count > 0) return NULL;
   }
   return at;
 }
@@ -392,12 +401,11 @@ static void find_pins(Kernel *k) {
   }
 }
 
-// Kernels of lanes go to the pinned places; the others have threads for all of a dimension.
+// Sums go to the pinned places and no longer ask whether they are there.
 static void settle_pins(Arena *arena, Kernel *k) {
   for (int s = 0; s < k->stages.len; s++) {
     Stage *stage = &k->stages.at[s];
     for (int i = 0; i < stage->n_inner; i++) {
-      if (k->kind != KERNEL_LANES) stage->at[i] = NULL;
       if (stage->at[i] == NULL) continue;
       for (int j = 0; j < stage->statements.len; j++) {
         Statement *statement = &stage->statements.at[j];

@@ -1,6 +1,6 @@
 #!/bin/sh
 # One sample, reduced in size, on several ranks against one rank, and one rank against the interpreter: parity.sh SAMPLE
-# (units is a small model of its own)
+# (units, states and places are small models of their own)
 #
 #   f64  20 steps on 2, 3, 4 and 5 ranks: losses, metrics and gradient norms to 1e-10, what is saved to 1e-9
 #   f32   5 steps on 2, 3, 4 and 5 ranks: to 2e-5
@@ -35,7 +35,7 @@ bert_base) settings='batch=7 context=9 vocabulary=31 layers=2 width=12 heads=3 r
 vit_b16) settings='batch=7 size=9 patch=3 layers=2 width=12 heads=3 classes=5 rate=0.1' eps=1e-4 ;;
 llama) settings='batch=7 context=9 vocabulary=31 layers=2 width=16 heads=4 kv_heads=2 hidden=21' ;;
 mixtral) settings='batch=7 context=9 vocabulary=31 layers=2 width=16 heads=4 kv_heads=2 experts=5 hidden=11' ;;
-units | states) settings='batch=7' folder=tests/run/plans ;;
+units | states | places) settings='batch=7' folder=tests/run/plans ;;
 *) echo "parity.sh: no settings for '$sample'" >&2; exit 2 ;;
 esac
 defines_f64=$(printf ' -D %s' $settings)
