@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trains a language model on a book and lets it write: scripts/demo-text.sh [STEPS]
 # Installs what is missing, builds the compiler, takes the text of the King James Bible from a Debian package, trains a small
-# samples/charlm.dnn for STEPS steps (default 1000: a minute or two on 2 cores) on 4 ranks under a plan that divides the batch, the
+# samples/charlm.dnn for STEPS steps (default 1000: some minutes on 2 cores) on 4 ranks under a plan that divides the batch, the
 # hidden units and the vocabulary, tells the bits per byte on the last tenth of the text, and generates text on 1 rank. All it
 # writes is in build/.
 set -eu
