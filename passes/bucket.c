@@ -31,7 +31,7 @@ typedef struct Bucket {
   Reduce reduce;
   bool soon; // used in the same procedure
   int64_t bytes, limit;
-  VEC(int) places; // of its reductions, in the list of steps
+  VEC(int) places; // of its reductions, among the steps
 } Bucket;
 
 typedef struct Bucketer {
@@ -44,7 +44,8 @@ typedef struct Bucketer {
   Step *const *steps; // of the procedure
   int n_steps, at;
   const int *last_use; // by buffer: the last step that uses it
-  Names ends;          // where buckets ended: what name_of_place says
+  const char **place;  // by step: what is like there in layers of one kind
+  Names ends;          // places where buckets ended
   VEC(Step *) out;     // a reduction that has gone into a bucket is NULL
 } Bucketer;
 
@@ -203,6 +204,14 @@ static void close_used(Bucketer *k, const Step *step) {
   } while (c.id != 0);
 }
 
+// Whether the step, the i-th of the procedure, goes into a bucket, and into which kind.
+static bool goes_into_bucket(const Bucketer *k, int i, bool *soon) {
+  const Step *step = k->steps[i];
+  if (!may_wait(k->program, step)) return false;
+  *soon = k->last_use[k->program->tensors.at[step->collective.tensor].buffer] > i;
+  return !*soon || buffer_of(k->program, step->collective.tensor)->bytes <= SHORT;
+}
+
 // What layers of one kind have in common: "multihead12.dense1.w.grad" gives "multihead.dense.w.grad", and the bytes.
 static const char *name_of_place(const Program *p, const Step *step) {
   Text name = {.arena = p->arena};
@@ -212,17 +221,23 @@ static const char *name_of_place(const Program *p, const Step *step) {
   return text_str(&name);
 }
 
-static bool is_end(const Bucketer *k, const Step *step) {
-  return names_get(&k->ends, name_of_place(k->program, step)) >= 0;
+// A place is told by its name and those of the reductions before it.
+static void name_places(Bucketer *k) {
+  enum { BEFORE = 4 };
+  Arena *arena = k->program->arena;
+  const char *last[BEFORE] = {"", "", "", ""};
+  bool soon;
+  k->place = NEW_ARRAY(arena, const char *, k->n_steps + 1);
+  for (int i = 0; i < k->n_steps; i++) {
+    if (!goes_into_bucket(k, i, &soon)) continue;
+    const char *name = name_of_place(k->program, k->steps[i]);
+    k->place[i] = arena_printf(arena, "%s, %s, %s, %s, %s", name, last[0], last[1], last[2], last[3]);
+    memmove(last + 1, last, sizeof *last * (BEFORE - 1));
+    last[0] = name;
+  }
 }
 
-// Whether the step, the i-th of the procedure, goes into a bucket, and into which kind.
-static bool goes_into_bucket(const Bucketer *k, int i, bool *soon) {
-  const Step *step = k->steps[i];
-  if (!may_wait(k->program, step)) return false;
-  *soon = k->last_use[k->program->tensors.at[step->collective.tensor].buffer] > i;
-  return !*soon || buffer_of(k->program, step->collective.tensor)->bytes <= SHORT;
-}
+static bool is_end(const Bucketer *k, int step) { return names_get(&k->ends, k->place[step]) >= 0; }
 
 static bool belongs(const Bucket *bucket, const Collective *c, bool soon) {
   return bucket->axes == c->axes && bucket->reduce == c->reduce && bucket->soon == soon;
@@ -237,7 +252,7 @@ static int64_t bytes_to_end(const Bucketer *k, const Bucket *bucket) {
     if (!goes_into_bucket(k, i, &soon) || !belongs(bucket, &step->collective, soon)) continue;
     bytes += buffer_of(k->program, step->collective.tensor)->bytes;
     if (bytes > LARGEST_PART) return 0;
-    if (is_end(k, step)) return bytes;
+    if (is_end(k, i)) return bytes;
   }
   return 0;
 }
@@ -246,10 +261,10 @@ static int64_t bytes_to_end(const Bucketer *k, const Bucket *bucket) {
 static int members_to_end(const Bucketer *k, const Bucket *bucket, int64_t *bytes) {
   *bytes = bucket->bytes;
   for (int n = bucket->places.len; n > 0; n--) {
-    const Step *step = k->out.at[bucket->places.at[n - 1]];
+    const int step = bucket->places.at[n - 1];
     if (*bytes < SMALLEST_PART) return 0;
     if (is_end(k, step)) return n;
-    *bytes -= buffer_of(k->program, step->collective.tensor)->bytes;
+    *bytes -= buffer_of(k->program, k->steps[step]->collective.tensor)->bytes;
   }
   return 0;
 }
@@ -269,7 +284,7 @@ static int make_way(Bucketer *k, int number) {
   rest.bytes = bucket->bytes - bytes;
   for (int i = n; n > 0 && i < bucket->places.len; i++) vec_push(k->program->arena, &rest.places, bucket->places.at[i]);
   if (n > 0) bucket->places.len = n, bucket->bytes = bytes;
-  names_set(&k->ends, name_of_place(k->program, k->out.at[bucket->places.at[bucket->places.len - 1]]), 1);
+  names_set(&k->ends, k->place[bucket->places.at[bucket->places.len - 1]], 1);
   close_bucket(k, number);
   if (rest.places.len == 0) return k->open.len;
   rest.id = ++k->n_buckets;
@@ -337,6 +352,7 @@ static void bucket_procedure(Bucketer *k, Procedure *procedure) {
   k->n_steps = procedure->steps.len;
   k->last_use = uses.last;
   k->ends = (Names){.arena = p->arena};
+  name_places(k);
   k->n_buffers = p->buffers.len;
   k->bucket_of = NEW_ARRAY(p->arena, int, k->n_buffers);
   k->out.at = NULL;
