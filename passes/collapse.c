@@ -15,6 +15,7 @@ typedef struct Merge {
   Arena *arena;
   Kernel *kernel;
   int a, b;      // the outer and the inner dimension
+  bool divided;  // the inner one may be
   bool possible;
   const Program *program;
   int *position; // by kernel tensor: where (a, b) stand side by side; -1: in no access; -2: not seen
@@ -78,7 +79,8 @@ static bool in_stage(const Stage *stage, int dim) {
 
 static bool can_merge(Merge *m) {
   const Kernel *k = m->kernel;
-  if (k->dims[m->b].extent.block >= 0) return false;
+  const int block = k->dims[m->b].extent.block;
+  if (block >= 0 && (!m->divided || k->dims[m->a].extent.block >= 0 || m->program->blocks.at[block].strip)) return false;
   if ((m->a < k->n_grid) != (m->b < k->n_grid)) return false;
   m->possible = true;
   for (int t = 0; t < k->tensors.len; t++) m->position[t] = -2;
@@ -256,10 +258,10 @@ static int drop_units(Arena *arena, Kernel *k, int keep) {
   return keep;
 }
 
-int kernel_collapse(const Program *program, Kernel *kernel, int keep) {
+int kernel_collapse(const Program *program, Kernel *kernel, int keep, bool divided) {
   Arena *arena = program->arena;
   keep = drop_units(arena, kernel, keep);
-  Merge m = {.arena = arena, .kernel = kernel, .program = program, .position = NEW_ARRAY(arena, int, kernel->tensors.len)};
+  Merge m = {.arena = arena, .kernel = kernel, .program = program, .divided = divided, .position = NEW_ARRAY(arena, int, kernel->tensors.len)};
   for (m.a = 0; m.a < kernel->n_dims; m.a++)
     for (m.b = 0; m.b < kernel->n_dims;) {
       if (m.a == m.b || m.a == keep || m.b == keep || !can_merge(&m)) {

@@ -7,6 +7,13 @@
 // becomes
 //   x.pack[n, ci, r, s, p, q] = x[n, ci, p + r, q + s]
 //   y[n, co, p, q] = sum(ci, r, s) (x.pack[n, ci, r, s, p, q] * f[co, ci, r, s])
+//
+// Where an operand has rows, or what is summed over, in another order than the result, or the other operand, a copy of it has them
+// in that order: one product of large matrices then takes the place of many of small ones.
+//   y[b, t, u] = sum(c) (x[t, b, c] * w[u, c])
+// becomes
+//   x.arranged[b, t, c] = x[t, b, c]
+//   y[b, t, u] = sum(c) (x.arranged[b, t, c] * w[u, c])
 #include "contraction.h"
 #include "passes.h"
 #include "rewrite.h"
@@ -40,10 +47,110 @@ static const Expr *pack(Graph *graph, Op *op, const Expr *access) {
   return expr_access(graph->arena, tensor, access->type, packing.n_out, index, 0);
 }
 
+// ---- order of dimensions -----------------------------------------------------------------------------------------
+
+typedef struct Dims {
+  int at[IR_MAX_DIMS], len;
+  double points, largest;
+} Dims;
+
+static bool uses(const Expr *access, int dim) {
+  for (int i = 0; i < access->access.rank; i++)
+    if (index_uses(&access->access.index[i], dim)) return true;
+  return false;
+}
+
+typedef enum DimKind { SHARED, ROWS, SUMMED } DimKind; // in both operands and the result; in one of them and the result; in both
+
+// The dimensions of a kind that an access has, in its order; those of extent 1 are none.
+static Dims dims_of_kind(const Op *op, const Expr *access, const Expr *other, DimKind kind) {
+  Dims dims = {.points = 1};
+  for (int i = 0; i < access->access.rank; i++) {
+    const int d = index_plain_dim(&access->access.index[i]);
+    if (d < 0 || op->dims[d].extent == 1) continue;
+    if ((d >= op->n_out ? SUMMED : uses(other, d) ? SHARED : ROWS) != kind) continue;
+    const double extent = (double)op->dims[d].extent;
+    dims.at[dims.len++] = d;
+    dims.points *= extent;
+    dims.largest = extent > dims.largest ? extent : dims.largest;
+  }
+  return dims;
+}
+
+static bool ascend(const Dims *dims) {
+  for (int i = 1; i < dims->len; i++)
+    if (dims->at[i] < dims->at[i - 1]) return false;
+  return true;
+}
+
+static bool same_order(const Dims *a, const Dims *b) {
+  return a->len == b->len && memcmp(a->at, b->at, sizeof *a->at * (size_t)a->len) == 0;
+}
+
+static void sort(Dims *dims) {
+  for (int i = 1; i < dims->len; i++)
+    for (int k = i; k > 0 && dims->at[k - 1] > dims->at[k]; k--) {
+      const int swap = dims->at[k];
+      dims->at[k] = dims->at[k - 1];
+      dims->at[k - 1] = swap;
+    }
+}
+
+static bool ends_with(const Expr *access, const Dims *dims) {
+  for (int i = access->access.rank - 1; i >= 0; i--) {
+    const int d = index_plain_dim(&access->access.index[i]);
+    for (int k = 0; d >= 0 && k < dims->len; k++)
+      if (dims->at[k] == d) return true;
+    if (d >= 0) return false;
+  }
+  return false;
+}
+
+// A copy of an operand with its rows in the order of the result, and what is summed over in that of the other operand.
+static const Expr *arrange(Graph *graph, const Op *op, const Expr *access, const Expr *other) {
+  Dims order[3] = {dims_of_kind(op, access, other, SHARED), dims_of_kind(op, access, other, ROWS),
+                   dims_of_kind(op, other, access, SUMMED)};
+  Op copy = {.kind = OP_COMPUTE, .phase = op->phase, .name = "arrange", .layer = op->layer, .shard = op->shard, .loc = op->loc};
+  Index by[IR_MAX_DIMS], index[IR_MAX_RANK];
+  sort(&order[1]);
+  if (!ends_with(access, &order[2])) { // neighbours in memory stay neighbours
+    const Dims rows = order[1];
+    order[1] = order[2];
+    order[2] = rows;
+  }
+  for (int d = 0; d < op->n_dims; d++) by[d] = index_const(0);
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < order[k].len; i++) {
+      by[order[k].at[i]] = index_dim(copy.n_out);
+      index[copy.n_out] = index_dim(order[k].at[i]);
+      copy.dims[copy.n_out++] = op->dims[order[k].at[i]];
+    }
+  copy.n_dims = copy.n_out;
+  copy.body = expr_substitute(graph->arena, access, by, op->n_dims);
+  const int tensor = graph_add_compute(
+      graph, copy, arena_printf(graph->arena, "%s.arranged", graph_tensor(graph, access->access.tensor)->name));
+  return expr_access(graph->arena, tensor, access->type, copy.n_out, index, 0);
+}
+
+// Is a copy cheaper than products of parts? A product of few rows reads all of the other matrix for them, one that sums over
+// little reads and writes all of the result.
+static void arrange_operands(Graph *graph, const Op *op, const Expr **operand) {
+  for (int i = 0; i < 2; i++) {
+    const Dims rows = dims_of_kind(op, operand[i], operand[1 - i], ROWS), cols = dims_of_kind(op, operand[1 - i], operand[i], ROWS);
+    if (!ascend(&rows) && rows.largest < cols.points) operand[i] = arrange(graph, op, operand[i], operand[1 - i]);
+  }
+  const Dims a = dims_of_kind(op, operand[0], operand[1], SUMMED), b = dims_of_kind(op, operand[1], operand[0], SUMMED);
+  if (same_order(&a, &b)) return;
+  const double rows = dims_of_kind(op, operand[0], operand[1], ROWS).points, cols = dims_of_kind(op, operand[1], operand[0], ROWS).points;
+  const int smaller = rows <= cols ? 0 : 1;
+  if (a.largest < (smaller == 0 ? cols : rows)) operand[smaller] = arrange(graph, op, operand[smaller], operand[1 - smaller]);
+}
+
 static void decompose_contraction(Graph *graph, Op *op) {
   Contraction c;
   if (!contraction_match(graph, op, &c) || !contraction_is_large(op, &c)) return;
   const Expr *operand[2] = {c.a, c.b};
+  if (access_is_plain(graph, op, c.a) && access_is_plain(graph, op, c.b)) arrange_operands(graph, op, operand);
   for (int i = 0; i < 2; i++)
     if (!access_is_plain(graph, op, operand[i])) operand[i] = pack(graph, op, operand[i]);
   if (operand[0] == c.a && operand[1] == c.b) return;

@@ -99,7 +99,7 @@ static bool collapse_contraction(Lowering *l, const Graph *graph, const Op *op, 
   add_tensor(l, k, graph, c.b->access.tensor);
   vec_push(l->arena, &stage.statements, s);
   vec_push(l->arena, &k->stages, stage);
-  *loop_dim = kernel_collapse(l->program, k, *loop_dim);
+  *loop_dim = kernel_collapse(l->program, k, *loop_dim, true);
   const Statement *merged = &k->stages.at[0].statements.at[0];
   Op mini = *op;
   mini.n_dims = k->n_dims;

@@ -507,7 +507,7 @@ static void choose_kind(Kernel *k) {
 }
 
 static Kernel finish(Builder *b) {
-  kernel_collapse(b->l->program, &b->kernel, -1);
+  kernel_collapse(b->l->program, &b->kernel, -1, false);
   find_pins(&b->kernel);
   choose_kind(&b->kernel);
   settle_pins(b->l->arena, &b->kernel);
