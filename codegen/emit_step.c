@@ -243,6 +243,10 @@ static void emit_strips(KernelBook *book, const Step *step, int indent, Text *ou
   if (strip->of.block >= 0) print_start(p, strip->of.fixed, strip->of.block, &from);
   text_printf(out, "%*sSTRIPS(%s, %s, %s, %lld) {\n", indent, "", name_identifier(p->arena, strip->name), from.len > 0 ? text_str(&from) : "0",
               name_extent(p->arena, p, strip->of), (long long)strip->extent);
+  if (step->loop.reach >= 0)
+    text_printf(out, "%*sconst Interval %s = {0, %s.lo + %s.len}; // what lies behind counts for nothing\n", indent + 2, "",
+                name_identifier(p->arena, p->blocks.at[step->loop.reach].name), name_identifier(p->arena, strip->name),
+                name_identifier(p->arena, strip->name));
   for (int i = 0; i < step->loop.body.len; i++) emit_step(book, step->loop.body.at[i], NULL, indent + 2, out);
   text_printf(out, "%*s}\n", indent, "");
 }

@@ -129,6 +129,7 @@ static const char *local_sum(KernelText *e, const Index *index) {
 }
 
 static void add_start(KernelText *e, Text *text, int64_t factor, int block) {
+  if (e->p->blocks.at[block].reach >= 0) return; // begins at 0
   text_printf(text, factor < 0 ? " - " : " + ");
   if (factor != 1 && factor != -1) text_printf(text, "%lld * ", (long long)(factor < 0 ? -factor : factor));
   text_printf(text, "%s", lo_param(e, block));

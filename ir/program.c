@@ -209,6 +209,7 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
     if (step->loop.strip >= 0) text_printf(out, "strips %s of %lld through ", p->blocks.at[step->loop.strip].name, (long long)p->blocks.at[step->loop.strip].extent);
     else text_printf(out, "loop %s < ", step->loop.var);
     print_extent(p, step->loop.extent, out);
+    if (step->loop.reach >= 0) text_printf(out, ", %s", p->blocks.at[step->loop.reach].name);
     text_printf(out, "\n");
     for (int i = 0; i < step->loop.body.len; i++) print_step(p, step->loop.body.at[i], depth + 1, out);
     return;

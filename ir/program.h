@@ -25,6 +25,7 @@ typedef struct RankBlock {
   Cut cut;
   int64_t extent;
   bool strip;
+  int reach; // a strip's block: this one begins at 0 and ends where that interval does; else -1
   Extent of;
   const char *base; // the name that was wished for
 } RankBlock;
@@ -197,6 +198,7 @@ struct Step {
       const char *var;
       Extent extent;
       int strip; // block: a loop over its intervals, without var; -1: one iteration after the other
+      int reach; // block that ends with the interval at hand, or -1
       VEC(Step *) body;
     } loop;
     Collective collective;

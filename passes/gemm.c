@@ -57,7 +57,7 @@ static Shifts shifts_of(const Program *p, const Roles *r, const Operand *o) {
   Shifts shifts = {0};
   for (int i = 0; i < o->tensor->rank; i++) {
     const Extent own = o->tensor->extent[i], loop = o->dim[i] >= 0 ? r->kernel.dims[o->dim[i]].extent : extent_fixed(1);
-    if (!is_strip(p, loop) || extent_equal(own, loop)) continue;
+    if (!is_strip(p, loop) || p->blocks.at[loop.block].reach >= 0 || extent_equal(own, loop)) continue;
     if (shifts.n == MAX_SHIFTS) fatal("a matrix product in more than %d strips", MAX_SHIFTS);
     shifts.at[shifts.n++] = (Shift){loop.block, loop.fixed, own, stride_of(o, o->dim[i])};
   }

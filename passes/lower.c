@@ -38,7 +38,7 @@ static int find_block(Lowering *l, const char *name, uint32_t axes, const Cut *c
     const RankBlock *block = &p->blocks.at[b];
     if (!block->strip && block->axes == axes && block->extent == extent && memcmp(&block->cut, cut, sizeof *cut) == 0) return b;
   }
-  const RankBlock block = {.name = lowering_block_name(l, name), .axes = axes, .cut = *cut, .extent = extent};
+  const RankBlock block = {.name = lowering_block_name(l, name), .axes = axes, .cut = *cut, .extent = extent, .reach = -1};
   vec_push(l->arena, &p->blocks, block);
   return p->blocks.len - 1;
 }
@@ -198,7 +198,7 @@ static Step *new_loop(Lowering *l, const Op *op, Extent extent) {
   Step *loop = new_step(l, STEP_LOOP, op);
   loop->loop.var = "i";
   loop->loop.extent = extent;
-  loop->loop.strip = -1;
+  loop->loop.strip = loop->loop.reach = -1;
   return loop;
 }
 
@@ -242,7 +242,7 @@ static void use_slices(Lowering *l, const Group *group) {
 bool lowering_adds_up(const Lowering *l, const Op *op) {
   const int *loop_of = l->strips != NULL ? l->strips->loop_of[graph_tensor(l->graph, op->out)->producer] : NULL;
   for (int d = op->n_out; loop_of != NULL && d < op->n_dims; d++)
-    if (loop_of[d] >= 0) return true;
+    if (loop_of[d] >= 0 && loop_of[d] != STRIP_REACH) return true;
   return false;
 }
 
@@ -419,6 +419,8 @@ static void lower_strip(Lowering *l, const Grouping *g, const Strip *s) {
   for (int k = 0; k < s->n_loops; k++) {
     loops[k] = new_loop(l, op, s->loop[k].whole);
     loops[k]->loop.strip = s->loop[k].block;
+    const int reach = s->loop[STRIP_REACH].block;
+    if (reach >= 0 && l->program->blocks.at[reach].reach == s->loop[k].block) loops[k]->loop.reach = reach;
     if (k > 0) vec_push(l->arena, &loops[k - 1]->loop.body, loops[k]);
   }
   l->loop = loops[s->n_loops - 1];

@@ -12,9 +12,12 @@
 // may join both ends of forward and backward pass: the logits, the loss and their gradients.
 #include "strips.h"
 
+#include <math.h>
+
 #include "contraction.h"
 #include "rewrite.h"
 
+enum { REACHES = 8, MIN_ROWS = 64 }; // intervals to make where each reaches a different length; their rows at least
 enum { MAX_GROUPS = 32 };
 enum { BALANCE = 4 }; // how many times larger than what is inside may be what every interval reads or adds to again
 enum { BULGE = 5 };   // how many times larger than its operands a product is that strips are for
@@ -460,36 +463,141 @@ static void keep_loops(Strip *s, int *loop, const bool *keep) {
   s->n_loops = n;
 }
 
-static int find_block(Lowering *l, const StripLoop *loop) {
+static int find_block(Lowering *l, const StripLoop *loop, int reach) {
   Program *p = l->program;
-  const char *name = arena_printf(l->arena, "%s_strip", loop->name);
+  const char *name = arena_printf(l->arena, "%s_%s", loop->name, reach >= 0 ? "reach" : "strip");
   for (int b = 0; b < p->blocks.len; b++) {
     const RankBlock *block = &p->blocks.at[b];
-    if (block->strip && block->extent == loop->length && extent_equal(block->of, loop->whole) &&
-        str_eq(block->base, name))
+    if (block->strip && block->reach == reach && block->extent == loop->length &&
+        extent_equal(block->of, loop->whole) && str_eq(block->base, name))
       return b;
   }
-  const RankBlock block = {
-      .name = lowering_block_name(l, name), .base = name, .strip = true, .extent = loop->length, .of = loop->whole};
+  const RankBlock block = {.name = lowering_block_name(l, name),
+                           .base = name,
+                           .strip = true,
+                           .extent = loop->length,
+                           .of = loop->whole,
+                           .reach = reach};
   vec_push(l->arena, &p->blocks, block);
   return p->blocks.len - 1;
 }
 
-static void accept(Finder *f, Strip *s, const int *loop) {
+// ---- how far an interval reaches ---------------------------------------------------------------------------------
+
+typedef struct Behind { // what is known of tensors where dimension `far` is greater than dimension `near` of the strip
+  const Finder *f;
+  int op, near, far;
+  bool *known; // by tensor
+  double *value;
+} Behind;
+
+static bool value_behind(const Behind *b, const Expr *e, double *value);
+
+static bool is_dim(const Behind *b, const Expr *e, int loop) {
+  return e->kind == EXPR_INDEX && index_plain_dim(&e->index) >= 0 &&
+         index_plain_dim(&e->index) == dim_of_loop(b->f, b->op, loop);
+}
+
+static bool is_true_behind(const Behind *b, const Expr *e) {
+  if (e->kind != EXPR_CALL) return false;
+  const Expr *x = e->call.arg[0], *y = e->call.arg[1];
+  return (e->call.fn == FN_gt && is_dim(b, x, b->far) && is_dim(b, y, b->near)) ||
+         (e->call.fn == FN_lt && is_dim(b, x, b->near) && is_dim(b, y, b->far));
+}
+
+// A product with 0 is 0, an infinity takes all that is added: what is not known is a number.
+static bool call_behind(const Behind *b, const Expr *e, double *value) {
+  double v[3] = {0, 0, 0};
+  bool known[3] = {true, true, true}, all = true;
+  if (e->call.fn == FN_select && is_true_behind(b, e->call.arg[0])) return value_behind(b, e->call.arg[1], value);
+  for (int i = 0; i < fn_arity(e->call.fn); i++) all &= known[i] = value_behind(b, e->call.arg[i], &v[i]);
+  *value = 0;
+  if (e->call.fn == FN_mul && ((known[0] && v[0] == 0) || (known[1] && v[1] == 0))) return true;
+  if (e->call.fn == FN_div && known[0] && v[0] == 0) return true;
+  *value = v[0];
+  if ((e->call.fn == FN_sub || e->call.fn == FN_add) && known[0] && isinf(v[0])) return true;
+  if (e->call.fn == FN_select && known[1] && known[2] && v[1] == v[2]) {
+    *value = v[1];
+    return true;
+  }
+  *value = all ? fn_eval(e->call.fn, v[0], v[1], v[2]) : 0;
+  return all;
+}
+
+static bool value_behind(const Behind *b, const Expr *e, double *value) {
+  *value = e->kind == EXPR_CONST ? e->value : 0;
+  if (e->kind == EXPR_CALL) return call_behind(b, e, value);
+  if (e->kind != EXPR_ACCESS) return e->kind == EXPR_CONST;
+  *value = b->value[e->access.tensor];
+  return b->known[e->access.tensor];
+}
+
+// Leaving out what lies behind changes nothing: sums and maxima over it have no use for it, results with it are inside or added to.
+static bool may_leave_out(Finder *f, const Strip *s, int near, int far) {
+  Behind b = {f,
+              -1,
+              near,
+              far,
+              NEW_ARRAY(f->arena, bool, f->graph->tensors.len),
+              NEW_ARRAY(f->arena, double, f->graph->tensors.len)};
+  for (int i = 0; i < s->groups.len; i++)
+    for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
+      b.op = group_at(f, s->groups.at[i])->ops.at[k];
+      const Op *op = op_at(f, b.op);
+      const int d = dim_of_loop(f, b.op, far);
+      double value;
+      const bool known = value_behind(&b, op->body, &value);
+      if (d < 0) { // without the dimension, or with two of them
+        for (int n = 0; n < op->n_dims; n++)
+          if (f->loop_of[f->g->group_of[b.op]][class_of(f, b.op, n)] == far) return false;
+        continue;
+      }
+      if (lowering_dim_extent(f->l, op, d).block >= 0) return false;
+      if (d >= op->n_out) {
+        if (op->reduce == REDUCE_ARGMAX || !known || value != reduce_identity(op->reduce)) return false;
+        continue;
+      }
+      bool inside = false, summed = false;
+      for (int n = 0; n < s->inside.len; n++) inside |= s->inside.at[n] == op->out;
+      for (int n = 0; n < s->summed.len; n++) summed |= s->summed.at[n] == op->out;
+      if (!(inside ? flows_along(f, s, b.op, far, false) : summed && known && value == 0)) return false;
+      b.known[op->out] = op->reduce == REDUCE_NONE && known;
+      b.value[op->out] = value;
+    }
+  return true;
+}
+
+// The dimension of the largest intermediate that intervals of a loop need only up to where they end themselves; -1: none.
+static int find_reach(Finder *f, const Strip *s, const int *loop, int largest, int *of) {
+  const Tensor *t = graph_tensor(f->graph, largest);
+  for (*of = 0; *of < s->n_loops; (*of)++)
+    for (int far = 0; far < t->rank; far++) {
+      bool looped = f->refused >> far & 1;
+      for (int k = 0; k < s->n_loops; k++) looped |= loop[k] == far;
+      if (!looped && t->extent[far] == t->extent[loop[*of]] && may_leave_out(f, s, loop[*of], far)) return far;
+    }
+  return -1;
+}
+
+static void accept(Finder *f, Strip *s, const int *loop, int far, int of) {
   const int number = f->strips->list.len;
-  for (int k = 0; k < s->n_loops; k++) s->loop[k].block = find_block(f->l, &s->loop[k]);
+  for (int k = 0; k < s->n_loops; k++) s->loop[k].block = find_block(f->l, &s->loop[k], -1);
+  s->loop[STRIP_REACH].block = far >= 0 ? find_block(f->l, &s->loop[STRIP_REACH], s->loop[of].block) : -1;
   for (int i = 0; i < s->groups.len; i++) {
     f->strips->of_group[s->groups.at[i]] = number;
     for (int m = 0; m < group_at(f, s->groups.at[i])->ops.len; m++) {
       const int op = group_at(f, s->groups.at[i])->ops.at[m];
       f->strips->of_op[op] = number;
       for (int k = 0; k < s->n_loops; k++) f->strips->loop_of[op][dim_of_loop(f, op, loop[k])] = k;
+      if (far >= 0 && dim_of_loop(f, op, far) >= 0) f->strips->loop_of[op][dim_of_loop(f, op, far)] = STRIP_REACH;
     }
   }
   for (int i = 0; i < s->inside.len; i++) {
     const int tensor = s->inside.at[i], op = graph_tensor(f->graph, tensor)->producer;
     f->strips->of_tensor[tensor] = number;
     for (int k = 0; k < s->n_loops; k++) f->strips->loop_at[tensor][dim_of_loop(f, op, loop[k])] = k;
+    const int behind = far >= 0 ? dim_of_loop(f, op, far) : -1;
+    if (behind >= 0 && behind < op_at(f, op)->n_out) f->strips->loop_at[tensor][behind] = STRIP_REACH;
   }
   vec_push(f->arena, &f->strips->list, *s);
 }
@@ -527,11 +635,23 @@ static void try_strip(Finder *f, Strip *s) {
   }
   sort_results(f, s, loop);
   if (s->n_loops == 0 || !choose_lengths(f, s, loop)) return;
+  int of;
+  const int far = find_reach(f, s, loop, largest, &of), reached = far >= 0 ? loop[of] : -1;
+  if (far >= 0) { // the more intervals, the more is left out
+    const int64_t extent = extent_max(f->l->program, s->loop[of].whole),
+                  shorter = part(extent, max_i64(extent / REACHES, MIN_ROWS));
+    if (shorter < s->loop[of].length) s->loop[of].length = shorter;
+  }
   bool keep[STRIP_MAX_LOOPS];
   for (int k = 0; k < s->n_loops; k++) keep[k] = share(f, &s->loop[k]) < 1;
   keep_loops(s, loop, keep);
   sort_results(f, s, loop);
-  accept(f, s, loop);
+  for (of = 0; of < s->n_loops && loop[of] != reached; of++) continue;
+  const bool reaches = far >= 0 && of < s->n_loops;
+  s->loop[STRIP_REACH] =
+      (StripLoop){.name = t->dim[reaches ? far : 0], .whole = extent_fixed(t->extent[reaches ? far : 0])};
+  s->loop[STRIP_REACH].length = t->extent[reaches ? far : 0];
+  accept(f, s, loop, reaches ? far : -1, of);
 }
 
 static void find(Finder *f, bool across) {

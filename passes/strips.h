@@ -5,7 +5,7 @@
 #include "fuse.h"
 #include "lowering.h"
 
-enum { STRIP_MAX_LOOPS = 4 };
+enum { STRIP_MAX_LOOPS = 4, STRIP_REACH = STRIP_MAX_LOOPS };
 
 // A loop over intervals of one dimension that all groups of the strip have.
 typedef struct StripLoop {
@@ -21,7 +21,9 @@ typedef struct Strip {
   VEC(int) summed; // tensors to which every interval adds: without one of the loops' dimensions
   Phase phase;     // the latest of its operators
   int n_loops;     // outermost first
-  StripLoop loop[STRIP_MAX_LOOPS];
+  // loop[STRIP_REACH], if its block is not -1, is no loop but a dimension of which an interval of another loop reaches no further
+  // than to its own end: what lies behind counts for nothing.
+  StripLoop loop[STRIP_MAX_LOOPS + 1];
 } Strip;
 
 struct Strips {
