@@ -44,7 +44,7 @@ for context in 512 1024 2048; do
 done
 bounded gpt2 -D layers=2 -D width=128 -D heads=4 -D vocabulary=512 -D context=1024 --ranks=2
 # The logits of a loss and their gradients: no more than strips of them.
-stats gpt2 -D layers=1 -D width=16 -D heads=1 -D vocabulary=50257 -D batch=8 -D context=128
+stats ../tests/run/plans/strips -D words=50257 -D batch=8 -D context=128
 check "8 * 128 * 50257 logits are not in $(figure peak_bytes) bytes" [ "$(figure peak_bytes)" -lt $((8 * 128 * 50257 * 4 / 4)) ]
 
 # allocated RANKS MODEL OPTIONS...
