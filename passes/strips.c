@@ -225,8 +225,8 @@ static bool runs_through(const Finder *f, int op, int loop, bool *sums) {
   if (d < 0) return false;
   *sums = d >= op_at(f, op)->n_out;
   if (is_product(group)) return true;
-  if (*sums) return group->ops.len == 1 && op_at(f, op)->reduce == REDUCE_SUM;
-  return group->rows >> f->g->class_of[op][d] & 1;
+  if (*sums) return op_at(f, op)->reduce == REDUCE_SUM;
+  return (group->rows >> f->g->class_of[op][d] & 1) || op_at(f, op)->reduce == REDUCE_NONE;
 }
 
 typedef struct Flow { // of a result to a reader inside the strip
