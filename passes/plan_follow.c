@@ -5,7 +5,7 @@
 // several:
 //   w.grad[v, c] = w.grad.1[v, c] + w.grad.2[v, c]       both partial: the sum is, and is reduced once
 // What it adds that is not partial each rank adds its share of.
-// Then its readers: where all of them want the same part of the result, no more than that is made:
+// Then its readers: where all of them want the same part of the result, or in one place, no more than that is made, and there:
 //   y.grad[n, c] = picked[n] * (label[n] == c)           made in the parts of c in which it is added to others
 // Then those that read the same partial sums: of these it takes the part that the others take, so that they are scattered.
 //   b.grad[c] = sum(n) y.grad[n, c]                      beside  w.grad[c, k] = sum(n) y.grad[n, c] * x[n, k], where x is cut
@@ -122,32 +122,38 @@ bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, c
 
 // ---- readers -------------------------------------------------------------------------------------------------------
 
-// A cut that is wanted of a tensor; dim -1: none, or different ones.
+// A part or a place that is wanted of a tensor; both -1: none, or different ones.
 typedef struct Want {
   int dim;
   int64_t unit;
+  int pin;
 } Want;
+
+static const Want nothing = {-1, 1, -1};
+
+static bool wants(Want w) { return w.dim >= 0 || w.pin >= 0; }
 
 static Want want_of_uses(const Planner *p, const Graph *graph, int tensor, int axis);
 
 static Want want_of_reader(const Planner *p, const Graph *graph, const Op *reader, int tensor, int axis) {
   const Tensor *t = graph_tensor(graph, tensor);
-  Want want = {-1, 1};
+  Want want = nothing;
   if (reader->kind == OP_VIEW) {
     const Want behind = want_of_uses(p, graph, reader->out, axis);
+    want.pin = behind.pin;
     if (behind.dim >= 0)
       want.dim = sharding_through_view(graph_tensor(graph, reader->out), t, behind.dim, behind.unit, &want.unit);
   } else if (reader->kind == OP_COMPUTE) {
     const Layout layout = sharding_operand(graph, reader, tensor, &p->mesh);
     const int dim = layout.axis[axis].kind == LAYOUT_SHARD ? layout.axis[axis].dim : -1;
-    if (dim >= 0 && cut_is_plain(&layout.cut[dim], t->extent[dim])) want = (Want){dim, layout.cut[dim].scale};
+    if (dim >= 0 && cut_is_plain(&layout.cut[dim], t->extent[dim])) want = (Want){dim, layout.cut[dim].scale, -1};
+    if (layout.axis[axis].kind == LAYOUT_PINNED) want.pin = layout.axis[axis].pin;
   }
   return want;
 }
 
 static Want want_of_uses(const Planner *p, const Graph *graph, int tensor, int axis) {
   const Uses *uses = plan_uses(p, graph, tensor);
-  const Want nothing = {-1, 1};
   Want all = nothing;
   for (int i = 0; i < uses->ops.len + uses->stores.len; i++) {
     Want want = nothing;
@@ -156,9 +162,9 @@ static Want want_of_uses(const Planner *p, const Graph *graph, int tensor, int a
     } else {
       const int state = graph->stores.at[uses->stores.at[i - uses->ops.len]].state;
       const OpSharding stored = plan_stored(p, graph_tensor(graph, state)->name);
-      want = (Want){stored.dim[axis], stored.unit[axis]};
+      want = (Want){stored.dim[axis], stored.unit[axis], stored.pin[axis]};
     }
-    if (want.dim < 0 || (i > 0 && (want.dim != all.dim || want.unit != all.unit))) return nothing;
+    if (!wants(want) || (i > 0 && (want.dim != all.dim || want.unit != all.unit || want.pin != all.pin))) return nothing;
     all = want;
   }
   return uses->reported ? nothing : all;
@@ -184,17 +190,18 @@ static void ask_beside(void *ctx, int tensor) {
     if (other <= b->op || other->kind != OP_COMPUTE) continue;
     const Want want = want_of_reader(b->p, b->graph, other, tensor, b->axis);
     const int dim = want.dim >= 0 ? sharding_dim_of(b->graph, b->op, tensor, want.dim) : -1;
-    if (dim >= 0 && (dim < b->op->n_out || b->op->reduce != REDUCE_ARGMAX)) b->want = (Want){dim, want.unit};
+    if (dim >= 0 && (dim < b->op->n_out || b->op->reduce != REDUCE_ARGMAX)) b->want = (Want){dim, want.unit, -1};
   }
 }
 
 void plan_follow_others(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {
   if (op->kind != OP_COMPUTE || p->mesh.axis[axis].size == 1) return;
   Want want = want_of_uses(p, graph, op->out, axis);
-  if (want.dim < 0) {
+  if (!wants(want)) {
     Beside beside = {p, graph, op, axis, want};
     op_visit_reads(op, ask_beside, &beside);
     want = beside.want;
   }
   if (want.dim >= 0) plan_split(s, axis, want.dim, want.unit, &p->mesh);
+  s->pin[axis] = want.pin;
 }

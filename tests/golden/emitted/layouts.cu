@@ -3,8 +3,8 @@
 //   mesh        a=2 b=2
 //   plan        read from layouts.in.plan
 //   parameters  195
-//   memory      8704 bytes on each device, in one arena (largest sum of live tensors: 8704)
-//   moved by the busiest rank in a step: forward 13 collectives, 568 bytes; backward 11 collectives, 751 bytes; report 5 collectives, 28 bytes; update 2 collectives, 72 bytes
+//   memory      8448 bytes on each device, in one arena (largest sum of live tensors: 8448)
+//   moved by the busiest rank in a step: forward 13 collectives, 568 bytes; backward 10 collectives, 751 bytes; report 5 collectives, 28 bytes; update 2 collectives, 72 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 4 PROG --data DIR
 
@@ -54,6 +54,7 @@ static const ParccDivision division[] = {
     {2, {{5, 5, 1, 0, 0, 1, 1}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -1}}},
     {2, {{6, 6, 1, 0, 0, 1, 5}, {9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
     {2, {{6, 6, 1, 0, 0, 1, 7}, {9, 0, 1, 0, 0, 1, 0}}, 3, {{2, 2, -2}, {1, 2, -2}, {1, 1, -2}}},
+    {1, {{9, 9, 1, 0, 0, 1, 2}}, 3, {{2, 2, 1}, {1, 2, -2}, {1, 1, -1}}},
 };
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
@@ -160,13 +161,13 @@ static struct {
   float *dense1_w_grad_part; // dense1.w.grad.part [co.len, 7]
   float *dense1_w_grad_part_whole; // dense1.w.grad.part.whole [co.len, 7]
   float *dense1_w_grad_square_moved; // dense1.w.grad.square.moved []
-  float *dense2_w_grad_square_moved; // dense2.w.grad.square.moved []
-  float *dense2_w_grad_square_moved_whole; // dense2.w.grad.square.moved.whole []
+  float *dense2_w_grad_part_whole_moved; // dense2.w.grad.part.whole.moved [9, ci.len]
+  float *dense2_w_grad_square_whole; // dense2.w.grad.square.whole []
   float *dense2_b_grad_whole_part; // dense2.b.grad.whole.part [co_4.len]
-  float *dense2_b_grad_square_moved; // dense2.b.grad.square.moved []
-  float *dense2_b_grad_square_moved_whole; // dense2.b.grad.square.moved.whole []
+  float *dense2_b_grad_square_whole; // dense2.b.grad.square.whole []
   float *dense3_w_grad_square_whole_moved; // dense3.w.grad.square.whole.moved []
   float *dense3_b_grad_square_whole_moved; // dense3.b.grad.square.whole.moved []
+  float *dense2_b_grad_whole_part_2; // dense2.b.grad.whole.part.2 [co_4.len]
   float *dense2_b_v_part; // dense2.b.v.part [co_4.len]
   float *dense3_w_grad_part_whole; // dense3.w.grad.part.whole [co_2.len, 9]
   float *dense2_b_u_whole; // dense2.b.u.whole [9]
@@ -448,11 +449,11 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
 }
 
 // dense2: gradient_norm (layouts.dnn:10)
-__global__ void k_gradient_norm2(float *__restrict__ square, const float *__restrict__ whole, long CO, long CI) {
+__global__ void k_gradient_norm2(float *__restrict__ square, const float *__restrict__ moved, long CO, long CI) {
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK2(co, CO, ci, CI) square_ += whole[co * CI + ci] * whole[co * CI + ci];
+    BLOCK2(co, CO, ci, CI) square_ += moved[co * CI + ci] * moved[co * CI + ci];
     square_ = BLOCK_SUM(square_);
     ONCE square[0] = square_;
   }
@@ -760,12 +761,7 @@ static void backward(void) {
   AT("tanh", "layouts.dnn:6");
   LAUNCH_LANES(k_tanh_dense_grad, 9, t.dense2_y_2_grad, t.dense2_b_grad, t.tanh_grad, t.tanh_moved, 9, batch.len);
   LIFETIME_END({t.tanh_grad, 72}, {t.tanh_moved, 72});
-  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense2 all_reduce", "layouts.dnn:6");
-  // all_reduce dense2.b.grad: [co], a sum over a, a sum over b -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense2_b_grad, t.dense2_b_grad, 9, ncclFloat, ncclSum, everybody, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   AT("dense2 dense", "layouts.dnn:6");
   // relu.grad[batch, ci] = sum(co) (dense2.y.2.grad[batch, co] * dense2.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8, batch.len, 9, &one,
@@ -779,23 +775,23 @@ static void backward(void) {
   AT("dense2 reduce_scatter", "layouts.dnn:6");
   // reduce_scatter dense2.w.grad: [co, ci], a sum over a, a sum over b -> [co, ci/b], a sum over a
   parcc_reduce_scatter(t.dense2_w_grad, &division[1], t.dense2_w_grad_part, &division[0], t.dense2_w_grad_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  WAIT_FOR(parcc.compute, parcc.comm, event[3]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.dense2_w_grad, 288}, {t.dense2_w_grad_stage, 288});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:6");
   // all_reduce dense2.w.grad.part: [co, ci/b], a sum over a -> [co, ci/b]
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_part, t.dense2_w_grad_part, 9 * ci.len, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
   AT("relu", "layouts.dnn:5");
   LAUNCH_LANES(k_relu_dense_grad, 8, t.dense1_y_2_grad, t.dense1_b_grad, t.relu, t.relu_grad, 8, batch.len);
   LIFETIME_END({t.relu, 64}, {t.relu_grad, 64});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
+  AT("all_reduce", "layouts.dnn:5");
+  // all_reduce gradients of dense2, dense1
+  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 17, ncclFloat, ncclSum, everybody, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
 
-  AT("dense1 all_reduce", "layouts.dnn:5");
-  // all_reduce dense1.b.grad: [co], a sum over a, a sum over b -> [co]
-  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 8, ncclFloat, ncclSum, everybody, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
   AT("dense1 dense", "layouts.dnn:5");
   // dense1.w.grad[co, ci] = sum(batch) (dense1.y.2.grad[batch, co] * x[batch, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 7, 8, batch.len, &one,
@@ -805,23 +801,18 @@ static void backward(void) {
   AT("dense1 reduce_scatter", "layouts.dnn:5");
   // reduce_scatter dense1.w.grad: [co, ci], a sum over a, a sum over b -> [co/a, ci], a sum over b
   CHECK_NCCL(ncclReduceScatter(t.dense1_w_grad, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_a, parcc.comm));
-  WAIT_FOR(parcc.compute, parcc.comm, event[6]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[5]);
   LIFETIME_END({t.dense1_w_grad, 224});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense1 all_reduce", "layouts.dnn:5");
   // all_reduce dense1.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad_part, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_b, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
-
-  AT("dense2 slice", "layouts.dnn:10");
-  // slice dense2.b.grad.whole: [co] -> [co/b]
-  parcc_slice(t.dense2_b_grad_whole, &division[9], t.dense2_b_grad_whole_part, &division[10], PARCC_FLOAT, samples);
+  CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
 }
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense1 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_part_whole, 7 * co.len);
@@ -829,25 +820,34 @@ static void report(void) {
   AT("dense1 reduce", "layouts.dnn:10");
   // reduce dense1.w.grad.square: [], a sum over a -> [], on a 1
   CHECK_NCCL(ncclReduce(t.dense1_w_grad_square, t.dense1_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("dense2 gradient_norm", "layouts.dnn:10");
-  LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_w_grad_square, t.dense2_w_grad_part_whole, 9, ci.len);
+  if (parcc.rank / 2 % A == 1) {
+    LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_w_grad_square, t.dense2_w_grad_part_whole_moved, 9, ci.len);
+  }
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
-    // all_reduce dense2.w.grad.square.moved: [], on a 1, a sum over b -> [], on a 1
-    CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_square_moved, t.dense2_w_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
+    // all_reduce dense2.w.grad.square: [], on a 1, a sum over b -> [], on a 1
+    CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_square, t.dense2_w_grad_square, 1, ncclFloat, ncclSum, over_b, parcc.comm));
   }
   CHECK_CUDA(cudaEventRecord(event[7], parcc.comm));
+  AT("dense2 slice", "layouts.dnn:10");
+  // slice dense2.b.grad.whole: [co] -> [co/b], on a 1
+  parcc_slice(t.dense2_b_grad_whole, &division[9], t.dense2_b_grad_whole_part, &division[23], PARCC_FLOAT, samples);
   AT("dense2 gradient_norm", "layouts.dnn:10");
-  LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole_part, co_4.len);
+  if (parcc.rank / 2 % A == 1) {
+    LAUNCH_ROWS(k_gradient_norm, 1, t.dense2_b_grad_square, t.dense2_b_grad_whole_part, co_4.len);
+  }
+  LIFETIME_END({t.dense2_b_grad_whole_part, 20});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
   AT("dense2 all_reduce", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
-    // all_reduce dense2.b.grad.square.moved: [], on a 1, a sum over b -> [], on a 1
-    CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_square_moved, t.dense2_b_grad_square_moved, 1, ncclFloat, ncclSum, over_b, parcc.comm));
+    // all_reduce dense2.b.grad.square: [], on a 1, a sum over b -> [], on a 1
+    CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_square, t.dense2_b_grad_square, 1, ncclFloat, ncclSum, over_b, parcc.comm));
   }
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
@@ -861,18 +861,17 @@ static void report(void) {
   // all_reduce dense3.w.grad.square, dense3.b.grad.square
   CHECK_NCCL(ncclAllReduce(t.dense3_w_grad_square, t.dense3_w_grad_square, 2, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
 
   AT("dense1 gradient_norm", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
-    LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.dense1_b_grad_whole_moved, t.dense1_w_grad_square_moved, t.dense2_w_grad_square_moved_whole, t.dense2_b_grad_square_moved_whole, t.dense3_w_grad_square_whole_moved, t.dense3_b_grad_square_whole_moved, 8);
+    LAUNCH_ROWS(k_gradient_norm3, 1, t.gradient_norm, t.dense1_b_grad_whole_moved, t.dense1_w_grad_square_moved, t.dense2_w_grad_square_whole, t.dense2_b_grad_square_whole, t.dense3_w_grad_square_whole_moved, t.dense3_b_grad_square_whole_moved, 8);
   }
-  LIFETIME_END({t.dense1_w_grad_square_moved, 4}, {t.dense2_w_grad_square_moved_whole, 4},
-      {t.dense2_b_grad_square_moved_whole, 4}, {t.dense3_w_grad_square_whole_moved, 8});
+  LIFETIME_END({t.dense1_w_grad_square_moved, 4}, {t.dense2_w_grad_square_whole, 4},
+      {t.dense2_b_grad_square_whole, 4}, {t.dense3_w_grad_square_whole_moved, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
   AT("broadcast", "layouts.dnn:10");
@@ -883,27 +882,32 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
 
   AT("dense1 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam, 7 * co.len, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_part_whole, 7 * co.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  LIFETIME_END({t.dense1_w_grad_part_whole, 112});
   if (parcc.rank / 2 % A == 1) {
     LAUNCH_FLAT(k_adam, 8, t.dense1_b_m, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole_moved, 8, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   }
-  LIFETIME_END({t.dense1_w_grad_part_whole, 112}, {t.dense1_b_grad_whole_moved, 32});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
 
   AT("dense2 adam", "layouts.dnn:10");
   LAUNCH_MAP(k_adam2, 9, ci.len, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_part_whole, 9, ci.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
+  LIFETIME_END({t.dense2_w_grad_part_whole_moved, 144});
+  AT("dense2 slice", "layouts.dnn:10");
+  // slice dense2.b.grad.whole: [co] -> [co/b]
+  parcc_slice(t.dense2_b_grad_whole, &division[9], t.dense2_b_grad_whole_part_2, &division[10], PARCC_FLOAT, samples);
+  AT("dense2 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam3, 9, t.dense2_b_v, t.dense2_b_grad_whole, 9, 0.001f);
-  LIFETIME_END({t.dense2_w_grad_part_whole, 144}, {t.dense2_b_grad_whole, 36});
+  LIFETIME_END({t.dense1_b_grad_whole_moved, 68});
   AT("dense2 slice", "layouts.dnn:10");
   // slice dense2.b.v: [co] -> [co/b]
   parcc_slice(t.dense2_b_v, &division[9], t.dense2_b_v_part, &division[10], PARCC_FLOAT, samples);
   AT("dense2 adam", "layouts.dnn:10");
-  LAUNCH_FLAT(k_adam4, co_4.len, t.dense2_b_m, t.dense2_b_u, t.dense2_b_grad_whole_part, t.dense2_b_part, t.dense2_b_v_part, co_4.len, 0.1f, (float)parcc.lr, (float)parcc.step);
-  LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_whole_part, 20}, {t.dense2_b_v_part, 20});
+  LAUNCH_FLAT(k_adam4, co_4.len, t.dense2_b_m, t.dense2_b_u, t.dense2_b_grad_whole_part_2, t.dense2_b_part, t.dense2_b_v_part, co_4.len, 0.1f, (float)parcc.lr, (float)parcc.step);
+  LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_whole_part_2, 20}, {t.dense2_b_v_part, 20});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.dense3_w_grad, 100});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
@@ -943,7 +947,7 @@ static void evaluate_dense1(void) {
   AT("dense2 all_to_all", "layouts.dnn:6");
   // all_to_all dense2.w: [co, ci/b] -> [co/b, ci]
   parcc_exchange(t.dense2_w, &division[0], t.eval_dense2_w_moved, &division[8], t.eval_dense2_w_stage, PARCC_FLOAT, samples, everybody);
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
 
   AT("dense1 dense", "layouts.dnn:5");
@@ -967,7 +971,7 @@ static void evaluate_dense1(void) {
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
   LIFETIME_END({t.eval_relu, 64});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   LIFETIME_END({t.eval_dense2_w_stage, 80});
 
   AT("dense2 dense", "layouts.dnn:6");
@@ -994,7 +998,7 @@ static void evaluate_dense(void) {
   AT("dense3 all_gather", "layouts.dnn:7");
   // all_gather dense3.w.part: [co/a, ci/b] -> [co, ci/b]
   parcc_all_gather(t.eval_dense3_w_part, &division[20], t.eval_dense3_w_part_whole, &division[11], NULL, PARCC_FLOAT, samples, 1, over_a);
-  WAIT_FOR(parcc.compute, parcc.comm, event[3]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.eval_dense3_w_part, 60});
   AT("dense3 dense", "layouts.dnn:7");
   // dense3.y[batch, co] = sum(ci) (tanh[batch, ci] * dense3.w.part.whole[co, ci])
@@ -1006,7 +1010,7 @@ static void evaluate_dense(void) {
   AT("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
   parcc_reduce_scatter(t.eval_dense3_y, &division[12], t.eval_dense3_y_part, &division[13], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
-  WAIT_FOR(parcc.compute, parcc.comm, event[3]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.eval_dense3_y, 60}, {t.eval_dense3_y_stage, 60});
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   AT("dense3 dense", "layouts.dnn:7");
@@ -1048,7 +1052,7 @@ static void evaluate_cross_entropy(void) {
   AT("exchange", "layouts.dnn:7");
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.eval_cross_entropy_total, &division[17], t.eval_cross_entropy_total_moved, &division[16], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
-  WAIT_FOR(parcc.compute, parcc.comm, event[3]);
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
   LIFETIME_END({t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 16},
       {t.eval_cross_entropy_picked, 12});
@@ -1067,9 +1071,9 @@ static void evaluate_cross_entropy(void) {
   AT("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
-  CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
   CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
   LIFETIME_END({t.eval_cross_entropy_sum_whole, 4}, {t.eval_cross_entropy_sum_2_whole, 4});
@@ -1115,11 +1119,11 @@ static const ParccModel model = {
 };
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(8704);
-  static const long place[] = {0, 64, 128, 192, 256, 320, 384, 448, 512, 576, 640, 704, 768, 832, 896, 960, 1024, 1088, 1728, 1664, 1472, 1536, 1344, 1600, 1344, 1280, 1344, 1472,
-      1344, 1792, 1344, 1280, 2048, 1152, 1280, 1152, 1792, 1472, 1856, 1536, 1600, 1728, 1344, 1345, 2112, 384, 448, 0, 512, 576, 64, 640, 704, 128, 768, 832, 1280, 896, 960,
-      256, 1024, 1088, 320, 1344, 1664, 1792, 1280, 1472, 1280, 1344, 1600, 1216, 1408, 1600, 1472, 1152, 1280, 1920, 1408, 1280, 1472, 1792, 1344, 1280, 1280, 1984, 1856, 1344,
-      1280, 1344, 1984, 1344, 1664, 1408, 1792, 1408, 1408, 1280, 1216, 1216, 1536, 1600, 1600, 1152, 1728, 1728, 1344, 1345, 1216, 1152, 192, 2112, 1280, 1280, 1344, 1280, 1344,
+  char *const arena = parcc_arena(8448);
+  static const long place[] = {0, 64, 128, 192, 256, 320, 384, 448, 512, 576, 640, 704, 768, 832, 896, 960, 1024, 1088, 1792, 1664, 1472, 1600, 1344, 1536, 1344, 1280, 1344, 1472,
+      1344, 1728, 1344, 1280, 2048, 1152, 1536, 1152, 1544, 1472, 1856, 1280, 1344, 1600, 1152, 1153, 1664, 384, 448, 0, 512, 576, 64, 640, 704, 128, 768, 832, 1280, 896, 960,
+      256, 1024, 1088, 320, 1344, 1664, 1728, 1280, 1472, 1280, 1344, 1664, 1216, 1408, 1536, 1472, 1152, 1280, 1920, 1408, 1280, 1472, 1728, 1344, 1280, 1280, 1984, 1856, 1344,
+      1280, 1344, 1984, 1344, 1728, 1408, 1544, 1408, 1408, 1536, 1216, 1216, 1280, 1408, 1344, 1152, 1600, 1152, 1153, 1152, 1216, 1152, 192, 1664, 1280, 1280, 1344, 1280, 1344,
       1280, 1216, 1408, 1536, 1344, 1408, 1280, 1216, 1280, 1152, 1344, 1280, 1280, 1408, 1152, 1216, 1280, 1152, 1472, 1152, 1216, 1152, 1280, 1152, 1216, 1472, 1344, 1216, 1216,
       1344, 1472, 1152, 1216, 1280, 1152, 1152, 1152};
   parcc_place_record(arena, 4, place, 154, &t); // in units of so many bytes
