@@ -74,6 +74,7 @@ OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, c
     const ShardItem *said = a != batch_axis ? plan_shard_item(p, op->shard, &space, a) : NULL;
     const PlanChoice *choice = said != NULL ? &said->choice : &chosen[a];
     if (a != batch_axis && choice->kind != CHOICE_FOLLOW) take(&s, a, &space, choice, &p->mesh);
+    else if (settled && a != batch_axis && plan_copies_whole(p, graph, op, a)) continue;
     else if (!plan_follow_operands(&s, p, graph, op, a) && settled && a != batch_axis) plan_follow_others(&s, p, graph, op, a);
   }
   return s;
@@ -182,8 +183,9 @@ void plan_resolve_stored(Planner *p) {
 
 // ---- the pass ------------------------------------------------------------------------------------------------------
 
-// Nothing has been found for it along some axis.
-static bool is_open(const Planner *p, const Op *op) {
+// Nothing has been found for it along some axis, or something better may be.
+static bool is_open(const Planner *p, const Graph *graph, const Op *op) {
+  if (plan_is_copy(graph, op)) return true;
   for (int a = 0; a < p->mesh.n_axes - 1; a++)
     if (p->mesh.axis[a].size > 1 && op->sharding.dim[a] < 0 && op->sharding.pin[a] < 0 && !op->sharding.pending[a]) return true;
   return false;
@@ -199,7 +201,7 @@ static void plan_graph(const Planner *p, Graph *graph) {
   }
   for (int i = 0; i < graph->ops.len; i++) plan_op(p, graph, &graph->ops.at[i], false);
   for (int i = graph->ops.len - 1; i >= 0; i--)
-    if (is_open(p, &graph->ops.at[i])) plan_op(p, graph, &graph->ops.at[i], true);
+    if (is_open(p, graph, &graph->ops.at[i])) plan_op(p, graph, &graph->ops.at[i], true);
   for (int i = 0; i < graph->ops.len; i++)
     if (graph->ops.at[i].kind == OP_VIEW) plan_expect_results(p, graph, &graph->ops.at[i]);
 }

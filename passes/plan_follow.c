@@ -7,6 +7,7 @@
 // What it adds that is not partial each rank adds its share of.
 // Then its readers: where all of them want the same part of the result, or in one place, no more than that is made, and there:
 //   y.grad[n, c] = picked[n] * (label[n] == c)           made in the parts of c in which it is added to others
+// A copy that all read whole is made whole where what it copies is gathered for others, too.
 // Then those that read the same partial sums: of these it takes the part that the others take, so that they are scattered.
 //   b.grad[c] = sum(n) y.grad[n, c]                      beside  w.grad[c, k] = sum(n) y.grad[n, c] * x[n, k], where x is cut
 // In the update of a parameter the gradient is not asked: the update is where the parameter and the states are.
@@ -192,6 +193,29 @@ static void ask_beside(void *ctx, int tensor) {
     const int dim = want.dim >= 0 ? sharding_dim_of(b->graph, b->op, tensor, want.dim) : -1;
     if (dim >= 0 && (dim < b->op->n_out || b->op->reduce != REDUCE_ARGMAX)) b->want = (Want){dim, want.unit, -1};
   }
+}
+
+// ---- copies --------------------------------------------------------------------------------------------------------
+
+static bool reads_whole(const Planner *p, const Graph *graph, int reader, int tensor, int axis) {
+  const Op *op = &graph->ops.at[reader];
+  return op->kind == OP_COMPUTE && sharding_operand(graph, op, tensor, &p->mesh).axis[axis].kind == LAYOUT_REPLICATED;
+}
+
+bool plan_copies_whole(const Planner *p, const Graph *graph, const Op *op, int axis) {
+  if (!plan_is_copy(graph, op) || p->mesh.axis[axis].size == 1) return false;
+  const Uses *uses = plan_uses(p, graph, op->out), *others = plan_uses(p, graph, op->body->access.tensor);
+  if (uses->reported || uses->stores.len > 0) return false;
+  for (int i = 0; i < uses->ops.len; i++)
+    if (!reads_whole(p, graph, uses->ops.at[i], op->out, axis)) return false;
+  for (int i = 0; i < others->ops.len; i++)
+    if (&graph->ops.at[others->ops.at[i]] > op && reads_whole(p, graph, others->ops.at[i], op->body->access.tensor, axis)) return true;
+  return false;
+}
+
+bool plan_is_copy(const Graph *graph, const Op *op) {
+  return op->kind == OP_COMPUTE && op->reduce == REDUCE_NONE && op->body->kind == EXPR_ACCESS &&
+         tensor_elements(graph_tensor(graph, op->body->access.tensor)) == tensor_elements(graph_tensor(graph, op->out));
 }
 
 void plan_follow_others(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {

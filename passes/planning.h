@@ -103,6 +103,11 @@ bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, c
 // sums: all behind it have their shardings.
 void plan_follow_others(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis);
 
+// An operator that gives the elements of a tensor another order; and whether what it reads is gathered for others behind it, as
+// its result would be for all its readers, so that one gathering does.
+bool plan_is_copy(const Graph *graph, const Op *op);
+bool plan_copies_whole(const Planner *p, const Graph *graph, const Op *op, int axis);
+
 // ---- plan_source.c: plans that are not read from a file
 
 Plan plan_make(Arena *arena, const Model *model, const PlanSource *source, const Mesh *mesh);
