@@ -36,6 +36,13 @@ char *arena_vprintf(Arena *arena, const char *format, va_list args);
     (vec)->at[(vec)->len++] = (__VA_ARGS__);                                                                           \
   } while (0)
 void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size);
+// Makes the array empty, with room for n elements; what it held stays where it is.
+#define vec_renew(arena, vec, n)                                                                                       \
+  do {                                                                                                                 \
+    (vec)->len = 0;                                                                                                    \
+    (vec)->cap = (n);                                                                                                  \
+    (vec)->at = arena_alloc((arena), sizeof *(vec)->at * (size_t)(n));                                                 \
+  } while (0)
 
 // A text buffer that grows; `at` is always NUL-terminated once something was written.
 typedef struct Text {

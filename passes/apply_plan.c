@@ -136,8 +136,7 @@ void pass_apply_plan(Graph *graph, const Mesh *of_model) {
   const Op *old = graph->ops.at;
   const int n = graph->ops.len;
   const Layout everywhere = layout_replicated();
-  graph->ops.at = NULL;
-  graph->ops.len = graph->ops.cap = 0;
+  vec_renew(graph->arena, &graph->ops, n + n / 4 + 8);
   for (int i = 0; i < n; i++) apply_op(&ap, old[i]);
   for (int i = 0; i < graph->stores.len; i++) {
     const Layout stored = graph_tensor(graph, graph->stores.at[i].state)->layout;

@@ -247,6 +247,8 @@ static void add_access_tensor(void *ctx, const Expr *e) {
 }
 
 static void collect_tensors(Builder *b) {
+  enum { USUAL = 6 };
+  vec_renew(b->l->arena, &b->kernel.tensors, USUAL);
   for (int s = 0; s < b->kernel.stages.len; s++)
     for (int i = 0; i < b->kernel.stages.at[s].statements.len; i++) {
       const Statement *statement = &b->kernel.stages.at[s].statements.at[i];
