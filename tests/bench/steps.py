@@ -28,12 +28,14 @@ CASES = {
     "resnet": (dict(batch=4), 3, (224, 3, 1000)),
     "charlm": (dict(batch=32, context=64, width=512, layers=1), 4, (256,)),
     "rnnlm": (dict(batch=32, context=20, width=512, layers=2, vocabulary=10000), 4, (10000,)),
+    "gpt2": (dict(batch=8, context=128, width=256, layers=4, heads=4), 3, (50257,)),
 }
 # What the samples train with, if it is not this: the optimizer in PyTorch, and the limit of the gradients' norm.
 SGD = (lambda weights, torch: torch.optim.SGD(weights, lr=1e-4, momentum=0.9, weight_decay=5e-4), None)
 OPTIMIZERS = {
     "charlm": (lambda weights, torch: torch.optim.Adam(weights, lr=0.002), 1.0),
     "rnnlm": (lambda weights, torch: torch.optim.SGD(weights, lr=1.0), 5.0),
+    "gpt2": (lambda weights, torch: torch.optim.AdamW(weights, lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1), 1.0),
 }
 
 
