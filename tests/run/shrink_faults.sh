@@ -33,7 +33,7 @@ found() {
 }
 "$PARCC" "$root/samples/mlp.dnn" -q -D batch=7 -D size=12 -D width=9 --mesh=a=2,b=2 --plan=random:3 \
   --plan-out "$tmp/whole.plan" -o "$tmp/drawn.cu" && tr -s ' ' <"$tmp/whole.plan" >"$tmp/drawn.plan"
-found compare 's/0\.05/0.06/' "$(grep '^dense3.y ' "$tmp/drawn.plan")"
+found compare 's/0\.05/0.06/' "$(grep '^dense1.y ' "$tmp/drawn.plan")"
 found compare 's/0\.05/0.06/' "$(grep '^store dense1.w ' "$tmp/drawn.plan")" "$(grep '^dense1.w.u ' "$tmp/drawn.plan")"
 found "parcc-cc, exit code 1" '$s/$/spoilt/' "$(grep '^dense2.w.grad ' "$tmp/drawn.plan")"
 found "parcc, exit code 3" crash "$(grep '^input label ' "$tmp/drawn.plan")"
