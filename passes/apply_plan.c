@@ -111,8 +111,7 @@ static void apply_op(Applier *ap, Op op) {
   Graph *graph = ap->graph;
   const Op before = op;
   ReadRewrite r = {ap, &before};
-  for (int a = 0; a < ap->mesh->n_axes && op.kind == OP_COMPUTE; a++)
-    if (op.sharding.pending[a]) op.body = sharding_share(graph, op.body, a, ap->mesh);
+  if (op.kind == OP_COMPUTE) op.body = sharding_share(graph, op.body, op.sharding.pending, ap->mesh);
   if (op.kind == OP_COMPUTE) op.body = expr_map(graph->arena, op.body, rewrite_read, &r);
   else if (op.kind == OP_OPAQUE) op.opaque = opaque_map_operands(graph->arena, op.opaque, opaque_operand, &r);
   else op.in = operand(ap, &before, op.in, NULL);

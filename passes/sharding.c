@@ -36,7 +36,7 @@ typedef struct Region {
   const Graph *graph;
   const Op *op;
   int tensor, position;
-  int dim;  // the split iteration dimension that moves the region; -1: none yet
+  int dim;    // the split iteration dimension that moves the region; -1: none yet
   bool whole; // no smaller region than all of it
   Cut cut;
 } Region;
@@ -91,7 +91,8 @@ static void extend_region(void *ctx, const Expr *e) {
   }
 }
 
-static void operand_dim(const Graph *graph, const Op *op, int tensor, int i, const Mesh *mesh, bool *taken, Layout *layout) {
+static void operand_dim(const Graph *graph, const Op *op, int tensor, int i, const Mesh *mesh, bool *taken,
+                        Layout *layout) {
   Region r = {.graph = graph, .op = op, .tensor = tensor, .position = i, .dim = -1};
   expr_visit(op->body, extend_region, &r);
   if (r.whole || r.dim < 0 || taken[r.dim]) return;
@@ -268,11 +269,19 @@ bool sharding_adds_sums(const Graph *graph, const Op *op, int axis, const Mesh *
   return dependence == LINEAR || dependence == MIXED;
 }
 
-const Expr *sharding_share(const Graph *graph, const Expr *e, int axis, const Mesh *mesh) {
-  const Dependence dependence = of_expr(graph, e, axis, mesh);
-  if (dependence == FREE) return expr_call(graph->arena, FN_div, e, expr_real(graph->arena, mesh->axis[axis].size), NULL);
-  if (dependence != MIXED) return e;
-  const Expr *arg[2] = {NULL, NULL};
-  for (int i = 0; i < fn_arity(e->call.fn); i++) arg[i] = sharding_share(graph, e->call.arg[i], axis, mesh);
-  return expr_call(graph->arena, e->call.fn, arg[0], arg[1], NULL);
+const Expr *sharding_share(const Graph *graph, const Expr *e, const bool *pending, const Mesh *mesh) {
+  bool mixed[MESH_MAX_AXES] = {false}, any = false;
+  int64_t ranks = 1;
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const Dependence dependence = pending[a] ? of_expr(graph, e, a, mesh) : NOTHING;
+    if (dependence == FREE) ranks *= mesh->axis[a].size;
+    mixed[a] = dependence == MIXED;
+    any |= mixed[a];
+  }
+  if (any) {
+    const Expr *arg[2] = {NULL, NULL};
+    for (int i = 0; i < fn_arity(e->call.fn); i++) arg[i] = sharding_share(graph, e->call.arg[i], mixed, mesh);
+    e = expr_call(graph->arena, e->call.fn, arg[0], arg[1], NULL);
+  }
+  return ranks > 1 ? expr_call(graph->arena, FN_div, e, expr_real(graph->arena, (double)ranks), NULL) : e;
 }

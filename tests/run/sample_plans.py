@@ -7,7 +7,8 @@ kept in sample_plans.json (--update writes it anew; refused where CI is set).
 
 Then the sample made small, in f64: losses, gradient norms and what is saved after 3 steps agree to 1e-11 with the program of
 one rank. So it is with the models of hand/: shard.dnn, which says itself where things are, under plans that parcc makes;
-ones.dnn, whose plan divides dimensions of extent 1; windows.dnn, whose plan has windows among many readers of partial sums.
+ones.dnn, whose plan divides dimensions of extent 1; pending.dnn, whose plan leaves a sum in parts along two axes; windows.dnn,
+whose plan has windows among many readers of partial sums.
 """
 
 import argparse
@@ -302,7 +303,7 @@ def try_parity(name, case):
 
 def try_hand():
     """hand/shard.dnn under plans that know nothing of what it says; the others under their plans."""
-    for name in ("ones", "windows"):
+    for name in ("ones", "pending", "windows"):
         with tempfile.TemporaryDirectory(prefix="sample_plans_") as folder:
             model = Model(name, os.path.join(HERE, "hand", name + ".dnn"), [], {}, folder)
             plan = os.path.join(HERE, "hand", name + ".plan")
