@@ -57,7 +57,7 @@ SAMPLES = {
     "mlp": Sample("batch=7 size=12 width=9"),
     "lenet": Sample("batch=5 size=17"),
     "alexnet": Sample("batch=3 size=63 width=4 hidden=12 classes=5"),
-    "resnet": Sample("batch=3 size=32 depth=18 width=4 classes=5", **{"[2, 2, 2, 2]": "[2, 1, 1, 1]"}),
+    "resnet": Sample("batch=3 size=32 depth=18 width=4 classes=5", **{"[2, 2, 2, 2]": "[1, 1, 1, 1]"}),
     "charlm": Sample("batch=5 context=3 width=6"),
     "rnnlm": Sample("batch=4 context=2 width=5 vocabulary=11"),
     "nmt": Sample("batch=3 context=2 width=4 vocabulary=9"),
