@@ -72,8 +72,7 @@ static bool end_stage(Driver *d, int stage, const AstFile *file, const Compilati
 }
 
 static Model *elaborate(Driver *d, const AstFile *file) {
-  diag_add_source(PRELUDE_FILE, prelude_text, prelude_text_len);
-  const AstFile *prelude = parse_text(d->arena, PRELUDE_FILE, prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_prelude(d->arena);
   if (diag_errors() > 0) fatal("the prelude has errors");
   Model *model = elab_model(d->arena, prelude, file, &d->options.elab);
   return diag_errors() == 0 ? model : NULL;
@@ -151,7 +150,6 @@ static int compile(Driver *d) {
     return EXIT_INPUT;
   }
   d->started = now_ms();
-  diag_add_source(name, text, len);
   const AstFile *file = parse_text(d->arena, name, text, len);
   if (diag_errors() > 0) return EXIT_INPUT;
   int code;

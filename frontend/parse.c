@@ -27,6 +27,16 @@ AstFile *parse_text(Arena *arena, const char *name, const char *text, size_t len
   return file;
 }
 
+AstFile *parse_prelude(Arena *arena) {
+  AstFile *all = NEW(arena, AstFile);
+  all->path = "frontend/prelude";
+  for (int i = 0; i < prelude_files_len; i++) {
+    const AstFile *file = parse_text(arena, prelude_files[i].name, prelude_files[i].text, prelude_files[i].len);
+    for (int k = 0; k < file->defs.len; k++) vec_push(arena, &all->defs, file->defs.at[k]);
+  }
+  return all;
+}
+
 // ---- nodes
 
 static AstExpr *new_expr(Parse *p, AstExprKind kind, Loc loc) {

@@ -1,7 +1,16 @@
-# Writes OUTPUT, a C file that holds the bytes of INPUT as `const char SYMBOL[]` (NUL-terminated) and `const size_t SYMBOL_len`.
-file(READ ${INPUT} bytes HEX)
-string(LENGTH "${bytes}" digits)
-math(EXPR len "${digits} / 2")
-string(REGEX REPLACE "(................................................)" "\\1\n" bytes "${bytes}")
-string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
-file(WRITE ${OUTPUT} "#include <stddef.h>\n\nextern const char ${SYMBOL}[];\nextern const size_t ${SYMBOL}_len;\nconst char ${SYMBOL}[] = {\n${bytes}\n0};\nconst size_t ${SYMBOL}_len = ${len};\n")
+# Writes OUTPUT, a C file that holds the files FILES, by their names below ROOT, as the table `prelude_files` of
+# frontend/frontend.h. Each text ends with a NUL that its length does not count.
+set(texts "")
+set(table "")
+foreach(name ${FILES})
+  string(MAKE_C_IDENTIFIER ${name} symbol)
+  file(READ ${ROOT}/${name} bytes HEX)
+  string(LENGTH "${bytes}" digits)
+  math(EXPR len "${digits} / 2")
+  string(REGEX REPLACE "(................................................)" "\\1\n" bytes "${bytes}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
+  string(APPEND texts "static const char ${symbol}[] = {\n${bytes}\n0};\n\n")
+  string(APPEND table "    {\"${name}\", ${symbol}, ${len}},\n")
+endforeach()
+list(LENGTH FILES count)
+file(WRITE ${OUTPUT} "#include \"frontend.h\"\n\n${texts}const PreludeFile prelude_files[] = {\n${table}};\nconst int prelude_files_len = ${count};\n")

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   (void)file;
 #else
   if (diag_errors() == 0) {
-    AstFile *prelude = parse_text(arena, PRELUDE_FILE, prelude_text, prelude_text_len);
+    AstFile *prelude = parse_prelude(arena);
     ElabOptions options = {0};
     Model *model = elab_model(arena, prelude, file, &options);
     if (!model && diag_errors() == 0) fatal("no model and no error");

@@ -31,7 +31,7 @@ static void check_print(Arena *arena, const Plan *plan) {
 }
 
 static void check_passes(Arena *arena, const Plan *plan) {
-  const AstFile *prelude = parse_text(arena, "prelude.dnn", prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_prelude(arena);
   const AstFile *file = parse_text(arena, "model.dnn", model_text, sizeof model_text - 1);
   const ElabOptions options = {0};
   Compilation c = {

@@ -19,9 +19,7 @@ static Model *elaborate(const char *path, const ElabOptions *options) {
   size_t len;
   const char *text = input_file(arena, path, &len);
   if (text == NULL) exit(1);
-  diag_add_source(PRELUDE_FILE, prelude_text, prelude_text_len);
-  diag_add_source(path, text, len);
-  const AstFile *prelude = parse_text(arena, PRELUDE_FILE, prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_prelude(arena);
   const AstFile *file = parse_text(arena, path, text, len);
   Model *elaborated = diag_errors() == 0 ? elab_model(arena, prelude, file, options) : NULL;
   if (elaborated == NULL || diag_errors() > 0) exit(1);

@@ -26,9 +26,9 @@ check "and it is one of lenet" "$PARCC" "$root/samples/lenet.dnn" --plan-in "$tm
 
 # What the manual says of attributes and defaults is what the prelude has.
 check "defaults in the manual" python3 - "$root" <<'PY'
-import re, sys
+import glob, re, sys
 manual = open(sys.argv[1] + "/grammar/LANGUAGE.md").read()
-prelude = open(sys.argv[1] + "/frontend/prelude.dnn").read()
+prelude = "".join(open(path).read() for path in glob.glob(sys.argv[1] + "/frontend/prelude/*.dnn"))
 rows = re.findall(r"^\| (`.*?`) \|", manual[manual.index("## 12."):], re.M)
 heads = [head for row in rows for head in re.findall(r"`(\w+)\((.*?)\)`", row)]
 assert len(heads) >= 14, heads

@@ -47,9 +47,7 @@ static const char *case_name(Arena *arena, const GradientCase *gradient_case, co
 
 static Model *elaborate(Arena *arena, const char *text) {
   diag_reset();
-  diag_add_source(PRELUDE_FILE, prelude_text, prelude_text_len);
-  diag_add_source("test.dnn", text, strlen(text));
-  const AstFile *prelude = parse_text(arena, PRELUDE_FILE, prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_prelude(arena);
   const AstFile *file = parse_text(arena, "test.dnn", text, strlen(text));
   if (diag_errors() > 0) return NULL;
   const ElabOptions options = {.f64 = true};
@@ -296,7 +294,6 @@ static void every_definition_is_covered(void) {
   for (int i = 0; i < N_GRADIENT_CASES; i++) {
     const char *text = model_text(arena, &gradient_cases[i], gradient_cases[i].variant[0]);
     diag_reset();
-    diag_add_source("test.dnn", text, strlen(text));
     const AstFile *file = parse_text(arena, "test.dnn", text, strlen(text));
     Names called = {.arena = arena};
     for (int d = 0; d < file->defs.len; d++)
@@ -310,7 +307,7 @@ static void every_definition_is_covered(void) {
     }
   }
   diag_reset();
-  const AstFile *prelude = parse_text(arena, PRELUDE_FILE, prelude_text, prelude_text_len);
+  const AstFile *prelude = parse_prelude(arena);
   int definitions = 0;
   for (int i = 0; i < prelude->defs.len; i++) {
     const AstDef *def = prelude->defs.at[i];
