@@ -10,55 +10,20 @@
 // Requires: the groups of a graph. Guarantees: the groups of a strip are kernels and products with the same dimensions to loop over;
 // nothing outside lies between them; what is only read inside is read at the interval at hand; no change of layout is inside. A strip
 // may join both ends of forward and backward pass: the logits, the loss and their gradients.
-#include "strips.h"
-
-#include <math.h>
-
 #include "contraction.h"
 #include "rewrite.h"
+#include "strip_finder.h"
 
 enum { REACHES = 8, MIN_ROWS = 64 }; // intervals to make where each reaches a different length; their rows at least
 enum { MAX_GROUPS = 32 };
 enum { BALANCE = 4 }; // how many times larger than what is inside may be what every interval reads or adds to again
 enum { BULGE = 5 };   // how many times larger than its operands a product is that strips are for
 
-typedef VEC(int) Ids;
-
-typedef struct Finder {
-  Lowering *l;
-  Arena *arena;
-  const Graph *graph;
-  Grouping *g;
-  Strips *strips;
-  int64_t bytes;
-  int *maker;                  // by tensor: its group, or -1
-  Ids *reader_ops;             // by tensor
-  bool *bulge;                 // by tensor
-  int *parent;                 // by group: union of those that share a bulge
-  int (*loop_of)[IR_MAX_DIMS]; // by group and class: dimension of the strip
-  int (*loop_at)[IR_MAX_RANK]; // by tensor and position: the same
-  uint32_t refused;            // dimensions of the strip at hand
-  bool *follows;               // by group, in a search
-} Finder;
-
 // ---- facts -------------------------------------------------------------------------------------------------------
-
-static const Op *op_at(const Finder *f, int op) { return &f->graph->ops.at[op]; }
-
-static Group *group_at(const Finder *f, int group) { return &f->g->groups.at[group]; }
-
-static bool is_product(const Group *group) {
-  return group->kind == GROUP_GEMM && !group->looped && group->ops.len == 1;
-}
 
 static bool can_be_in_strip(const Group *group) {
   return (group->kind == GROUP_KERNEL || is_product(group)) &&
          (group->phase == PHASE_FORWARD || group->phase == PHASE_BACKWARD);
-}
-
-// The class of a dimension of an operator in its group.
-static int class_of(const Finder *f, int op, int d) {
-  return group_at(f, f->g->group_of[op])->kind == GROUP_KERNEL ? f->g->class_of[op][d] : d;
 }
 
 typedef struct Reading {
@@ -154,129 +119,12 @@ static void join_groups(Finder *f) {
       f->parent[root(f, f->g->group_of[f->reader_ops[t].at[i]])] = root(f, f->maker[t]);
 }
 
-// ---- dimensions --------------------------------------------------------------------------------------------------
-
-static bool has_group(const Strip *s, int group) {
-  for (int i = 0; i < s->groups.len; i++)
-    if (s->groups.at[i] == group) return true;
-  return false;
-}
-
-typedef struct Walk { // over the accesses of one operator to what the strip makes
-  Finder *f;
-  const Strip *s;
-  int op;
-  bool changed;
-} Walk;
-
-static void agree(Walk *w, int *known, int loop) {
-  if (loop < 0 || *known == loop) return;
-  if (*known >= 0) w->f->refused |= 1u << loop | 1u << *known;
-  else *known = loop, w->changed = true;
-}
-
-static void match(Walk *w, int tensor, int position, int d) {
-  int *at = &w->f->loop_at[tensor][position], *of = &w->f->loop_of[w->f->g->group_of[w->op]][class_of(w->f, w->op, d)];
-  agree(w, of, *at);
-  agree(w, at, *of);
-}
-
-static void match_access(void *ctx, const Expr *e) {
-  Walk *w = ctx;
-  if (e->kind != EXPR_ACCESS || !has_group(w->s, w->f->maker[e->access.tensor])) return;
-  for (int i = 0; i < e->access.rank; i++) {
-    const int d = access_full_dim(w->f->graph, op_at(w->f, w->op), e, i);
-    if (d >= 0) match(w, e->access.tensor, i, d);
-  }
-}
-
-// The dimensions of the largest bulge, through all groups of the strip.
-static void follow_dimensions(Finder *f, const Strip *s, int largest) {
-  for (int i = 0; i < graph_tensor(f->graph, largest)->rank; i++) f->loop_at[largest][i] = i;
-  f->refused = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int i = 0; i < s->groups.len; i++)
-      for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
-        Walk w = {f, s, group_at(f, s->groups.at[i])->ops.at[k], false};
-        const Op *op = op_at(f, w.op);
-        for (int d = 0; d < op->n_out; d++) match(&w, op->out, d, d);
-        expr_visit(op->body, match_access, &w);
-        changed |= w.changed;
-      }
-  }
-}
-
-// The operator's dimension that is the loop's; -1: none, or several.
-static int dim_of_loop(const Finder *f, int op, int loop) {
-  int found = -1;
-  for (int d = 0; d < op_at(f, op)->n_dims; d++) {
-    if (f->loop_of[f->g->group_of[op]][class_of(f, op, d)] != loop) continue;
-    if (found >= 0) return -1;
-    found = d;
-  }
-  return found;
-}
-
-// The loop's dimension goes through the operator row by row, or is summed over: *sums.
-static bool runs_through(const Finder *f, int op, int loop, bool *sums) {
-  const Group *group = group_at(f, f->g->group_of[op]);
-  const int d = dim_of_loop(f, op, loop);
-  if (d < 0) return false;
-  *sums = d >= op_at(f, op)->n_out;
-  if (is_product(group)) return true;
-  if (*sums) return op_at(f, op)->reduce == REDUCE_SUM;
-  return (group->rows >> f->g->class_of[op][d] & 1) || op_at(f, op)->reduce == REDUCE_NONE;
-}
-
-typedef struct Flow { // of a result to a reader inside the strip
-  const Finder *f;
-  int tensor, position, reader, loop;
-  bool aligned;
-} Flow;
-
-static void check_flow(void *ctx, const Expr *e) {
-  Flow *flow = ctx;
-  if (e->kind != EXPR_ACCESS || e->access.tensor != flow->tensor) return;
-  const int d = access_full_dim(flow->f->graph, op_at(flow->f, flow->reader), e, flow->position);
-  flow->aligned &= d >= 0 && d == dim_of_loop(flow->f, flow->reader, flow->loop);
-}
-
-static bool is_in(const Finder *f, const Strip *s, int op) { return has_group(s, f->g->group_of[op]); }
-
-// What the operator makes is read inside only at the interval at hand.
-static bool flows_along(const Finder *f, const Strip *s, int op, int loop, bool sums) {
-  const int out = op_at(f, op)->out;
-  for (int i = 0; i < f->reader_ops[out].len; i++) {
-    const int reader = f->reader_ops[out].at[i];
-    if (!is_in(f, s, reader)) continue;
-    Flow flow = {f, out, dim_of_loop(f, op, loop), reader, loop, !sums};
-    if (!sums) expr_visit(op_at(f, reader)->body, check_flow, &flow);
-    if (!flow.aligned) return false;
-  }
-  return true;
-}
-
-static bool is_loop(const Finder *f, const Strip *s, int loop, Extent *whole) {
-  bool first = true;
-  for (int i = 0; i < s->groups.len; i++)
-    for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
-      const int op = group_at(f, s->groups.at[i])->ops.at[k];
-      bool sums;
-      if (!runs_through(f, op, loop, &sums) || !flows_along(f, s, op, loop, sums)) return false;
-      const Extent extent = lowering_dim_extent(f->l, op_at(f, op), dim_of_loop(f, op, loop));
-      if (!first && !extent_equal(extent, *whole)) return false;
-      *whole = extent;
-      first = false;
-    }
-  return extent_max(f->l->program, *whole) > 1;
-}
-
 // ---- order -------------------------------------------------------------------------------------------------------
+
+enum { UNKNOWN, VISITED, AFTER }; // of a group, while one looks for what comes after
 
 // Whether the group, or one that is in a strip with it, comes after the strip at hand (whose groups are marked).
 static bool comes_after(Finder *f, int group, int *state, int first_op) {
-  enum { UNKNOWN, VISITED, AFTER };
   if (state[group] != UNKNOWN) return state[group] == AFTER;
   state[group] = VISITED;
   const int strip = f->strips->of_group[group];
@@ -295,7 +143,6 @@ static bool comes_after(Finder *f, int group, int *state, int first_op) {
 
 // Takes in what reads from the strip and is read by it. False: some of that cannot run in strips.
 static bool take_in_between(Finder *f, Strip *s) {
-  enum { AFTER = 2 };
   int *state = NEW_ARRAY(f->arena, int, f->g->groups.len), first_op = INT32_MAX;
   for (int i = 0; i < s->groups.len; i++) {
     state[s->groups.at[i]] = AFTER;
@@ -363,7 +210,7 @@ static void touch(Touch *t, int tensor, const Expr *access) {
   if (t->seen[tensor]) return;
   t->seen[tensor] = true;
   for (int k = 0; k < t->n_loops; k++) {
-    const int dim = dim_of_loop(t->f, t->op, t->loop[k]);
+    const int dim = strip_dim_of_loop(t->f, t->op, t->loop[k]);
     bool has = access == NULL && dim < op_at(t->f, t->op)->n_out;
     for (int i = 0; access != NULL && i < access->access.rank; i++) has |= index_uses(&access->access.index[i], dim);
     touched.loops |= (uint32_t)has << k;
@@ -446,8 +293,8 @@ static void sort_results(const Finder *f, Strip *s, const int *loop) {
     for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
       const int op = group_at(f, s->groups.at[i])->ops.at[k], out = op_at(f, op)->out;
       bool sums = false, inside = !f->g->leaves[out] && graph_tensor(f->graph, out)->role == ROLE_VALUE;
-      for (int n = 0; n < s->n_loops; n++) sums |= dim_of_loop(f, op, loop[n]) >= op_at(f, op)->n_out;
-      for (int r = 0; r < f->reader_ops[out].len; r++) inside &= is_in(f, s, f->reader_ops[out].at[r]);
+      for (int n = 0; n < s->n_loops; n++) sums |= strip_dim_of_loop(f, op, loop[n]) >= op_at(f, op)->n_out;
+      for (int r = 0; r < f->reader_ops[out].len; r++) inside &= strip_has_op(f, s, f->reader_ops[out].at[r]);
       if (sums) vec_push(f->arena, &s->summed, out);
       else if (inside) vec_push(f->arena, &s->inside, out);
     }
@@ -482,103 +329,6 @@ static int find_block(Lowering *l, const StripLoop *loop, int reach) {
   return p->blocks.len - 1;
 }
 
-// ---- how far an interval reaches ---------------------------------------------------------------------------------
-
-typedef struct Behind { // what is known of tensors where dimension `far` is greater than dimension `near` of the strip
-  const Finder *f;
-  int op, near, far;
-  bool *known; // by tensor
-  double *value;
-} Behind;
-
-static bool value_behind(const Behind *b, const Expr *e, double *value);
-
-static bool is_dim(const Behind *b, const Expr *e, int loop) {
-  return e->kind == EXPR_INDEX && index_plain_dim(&e->index) >= 0 &&
-         index_plain_dim(&e->index) == dim_of_loop(b->f, b->op, loop);
-}
-
-static bool is_true_behind(const Behind *b, const Expr *e) {
-  if (e->kind != EXPR_CALL) return false;
-  const Expr *x = e->call.arg[0], *y = e->call.arg[1];
-  return (e->call.fn == FN_gt && is_dim(b, x, b->far) && is_dim(b, y, b->near)) ||
-         (e->call.fn == FN_lt && is_dim(b, x, b->near) && is_dim(b, y, b->far));
-}
-
-// A product with 0 is 0, an infinity takes all that is added: what is not known is a number.
-static bool call_behind(const Behind *b, const Expr *e, double *value) {
-  double v[3] = {0, 0, 0};
-  bool known[3] = {true, true, true}, all = true;
-  if (e->call.fn == FN_select && is_true_behind(b, e->call.arg[0])) return value_behind(b, e->call.arg[1], value);
-  for (int i = 0; i < fn_arity(e->call.fn); i++) all &= known[i] = value_behind(b, e->call.arg[i], &v[i]);
-  *value = 0;
-  if (e->call.fn == FN_mul && ((known[0] && v[0] == 0) || (known[1] && v[1] == 0))) return true;
-  if (e->call.fn == FN_div && known[0] && v[0] == 0) return true;
-  *value = v[0];
-  if ((e->call.fn == FN_sub || e->call.fn == FN_add) && known[0] && isinf(v[0])) return true;
-  if (e->call.fn == FN_select && known[1] && known[2] && v[1] == v[2]) {
-    *value = v[1];
-    return true;
-  }
-  *value = all ? fn_eval(e->call.fn, v[0], v[1], v[2]) : 0;
-  return all;
-}
-
-static bool value_behind(const Behind *b, const Expr *e, double *value) {
-  *value = e->kind == EXPR_CONST ? e->value : 0;
-  if (e->kind == EXPR_CALL) return call_behind(b, e, value);
-  if (e->kind != EXPR_ACCESS) return e->kind == EXPR_CONST;
-  *value = b->value[e->access.tensor];
-  return b->known[e->access.tensor];
-}
-
-// Leaving out what lies behind changes nothing: sums and maxima over it have no use for it, results with it are inside or added to.
-static bool may_leave_out(Finder *f, const Strip *s, int near, int far) {
-  Behind b = {f,
-              -1,
-              near,
-              far,
-              NEW_ARRAY(f->arena, bool, f->graph->tensors.len),
-              NEW_ARRAY(f->arena, double, f->graph->tensors.len)};
-  for (int i = 0; i < s->groups.len; i++)
-    for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
-      b.op = group_at(f, s->groups.at[i])->ops.at[k];
-      const Op *op = op_at(f, b.op);
-      const int d = dim_of_loop(f, b.op, far);
-      double value;
-      const bool known = value_behind(&b, op->body, &value);
-      if (d < 0) { // without the dimension, or with two of them
-        for (int n = 0; n < op->n_dims; n++)
-          if (f->loop_of[f->g->group_of[b.op]][class_of(f, b.op, n)] == far) return false;
-        continue;
-      }
-      if (lowering_dim_extent(f->l, op, d).block >= 0) return false;
-      if (d >= op->n_out) {
-        if (op->reduce == REDUCE_ARGMAX || !known || value != reduce_identity(op->reduce)) return false;
-        continue;
-      }
-      bool inside = false, summed = false;
-      for (int n = 0; n < s->inside.len; n++) inside |= s->inside.at[n] == op->out;
-      for (int n = 0; n < s->summed.len; n++) summed |= s->summed.at[n] == op->out;
-      if (!(inside ? flows_along(f, s, b.op, far, false) : summed && known && value == 0)) return false;
-      b.known[op->out] = op->reduce == REDUCE_NONE && known;
-      b.value[op->out] = value;
-    }
-  return true;
-}
-
-// The dimension of the largest intermediate that intervals of a loop need only up to where they end themselves; -1: none.
-static int find_reach(Finder *f, const Strip *s, const int *loop, int largest, int *of) {
-  const Tensor *t = graph_tensor(f->graph, largest);
-  for (*of = 0; *of < s->n_loops; (*of)++)
-    for (int far = 0; far < t->rank; far++) {
-      bool looped = f->refused >> far & 1;
-      for (int k = 0; k < s->n_loops; k++) looped |= loop[k] == far;
-      if (!looped && t->extent[far] == t->extent[loop[*of]] && may_leave_out(f, s, loop[*of], far)) return far;
-    }
-  return -1;
-}
-
 static void accept(Finder *f, Strip *s, const int *loop, int far, int of) {
   const int number = f->strips->list.len;
   for (int k = 0; k < s->n_loops; k++) s->loop[k].block = find_block(f->l, &s->loop[k], -1);
@@ -588,15 +338,16 @@ static void accept(Finder *f, Strip *s, const int *loop, int far, int of) {
     for (int m = 0; m < group_at(f, s->groups.at[i])->ops.len; m++) {
       const int op = group_at(f, s->groups.at[i])->ops.at[m];
       f->strips->of_op[op] = number;
-      for (int k = 0; k < s->n_loops; k++) f->strips->loop_of[op][dim_of_loop(f, op, loop[k])] = k;
-      if (far >= 0 && dim_of_loop(f, op, far) >= 0) f->strips->loop_of[op][dim_of_loop(f, op, far)] = STRIP_REACH;
+      for (int k = 0; k < s->n_loops; k++) f->strips->loop_of[op][strip_dim_of_loop(f, op, loop[k])] = k;
+      if (far >= 0 && strip_dim_of_loop(f, op, far) >= 0)
+        f->strips->loop_of[op][strip_dim_of_loop(f, op, far)] = STRIP_REACH;
     }
   }
   for (int i = 0; i < s->inside.len; i++) {
     const int tensor = s->inside.at[i], op = graph_tensor(f->graph, tensor)->producer;
     f->strips->of_tensor[tensor] = number;
-    for (int k = 0; k < s->n_loops; k++) f->strips->loop_at[tensor][dim_of_loop(f, op, loop[k])] = k;
-    const int behind = far >= 0 ? dim_of_loop(f, op, far) : -1;
+    for (int k = 0; k < s->n_loops; k++) f->strips->loop_at[tensor][strip_dim_of_loop(f, op, loop[k])] = k;
+    const int behind = far >= 0 ? strip_dim_of_loop(f, op, far) : -1;
     if (behind >= 0 && behind < op_at(f, op)->n_out) f->strips->loop_at[tensor][behind] = STRIP_REACH;
   }
   vec_push(f->arena, &f->strips->list, *s);
@@ -625,18 +376,18 @@ static void try_strip(Finder *f, Strip *s) {
   int loop[STRIP_MAX_LOOPS];
   const int largest = largest_bulge(f, s);
   if (largest < 0 || !take_in_between(f, s) || !same_pins(f, s)) return;
-  follow_dimensions(f, s, largest);
+  strip_follow_dimensions(f, s, largest);
   const Tensor *t = graph_tensor(f->graph, largest);
   for (int i = 0; i < t->rank && s->n_loops < STRIP_MAX_LOOPS; i++) {
     Extent whole = extent_fixed(1);
-    if (f->refused >> i & 1 || !is_loop(f, s, i, &whole)) continue;
+    if (f->refused >> i & 1 || !strip_is_loop(f, s, i, &whole)) continue;
     s->loop[s->n_loops] = (StripLoop){.name = t->dim[i], .whole = whole};
     loop[s->n_loops++] = i;
   }
   sort_results(f, s, loop);
   if (s->n_loops == 0 || !choose_lengths(f, s, loop)) return;
   int of;
-  const int far = find_reach(f, s, loop, largest, &of), reached = far >= 0 ? loop[of] : -1;
+  const int far = strip_find_reach(f, s, loop, largest, &of), reached = far >= 0 ? loop[of] : -1;
   if (far >= 0) { // the more intervals, the more is left out
     const int64_t extent = extent_max(f->l->program, s->loop[of].whole),
                   shorter = part(extent, max_i64(extent / REACHES, MIN_ROWS));
