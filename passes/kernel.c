@@ -2,12 +2,11 @@
 
 #include "../ir/pin.h"
 #include "collapse.h"
+#include "kernel_shape.h"
 #include "parts.h"
 #include "rewrite.h"
 
-enum { RECOMPUTE_FLOPS = 64 };  // a value this cheap is computed again rather than stored between stages
-enum { MAX_GRID = 4 };          // dimensions that one loop over the grid takes
-enum { MAX_SERIAL_INNER = 32 }; // a reduction this small is done by one thread
+enum { RECOMPUTE_FLOPS = 64 }; // a value this cheap is computed again rather than stored between stages
 
 typedef struct Builder {
   Lowering *l;
@@ -123,10 +122,10 @@ static Statement statement_of(const Builder *b, int i) {
 
 typedef struct Demand { // what an operator reads of the group's own results
   Builder *b;
-  int op;          // position
-  int stage;       // where it will stand
-  bool cloning;    // make point values available in that stage
-  int earliest;    // first stage in which it can stand
+  int op;       // position
+  int stage;    // where it will stand
+  bool cloning; // make point values available in that stage
+  int earliest; // first stage in which it can stand
 } Demand;
 
 // Every index is the dimension the value was computed for.
@@ -257,263 +256,12 @@ static void collect_tensors(Builder *b) {
     }
 }
 
-// ---- pieces ------------------------------------------------------------------------------------------------------
-
-typedef struct FixedIndex {
-  const Kernel *kernel;
-  int tensor, position;
-  int64_t value; // -1: not seen
-  bool fixed;
-} FixedIndex;
-
-static void check_fixed(void *ctx, const Expr *e) {
-  FixedIndex *f = ctx;
-  if (e->kind != EXPR_ACCESS || e->access.tensor != f->tensor) return;
-  const Index *index = &e->access.index[f->position];
-  f->fixed = f->fixed && index_is_const(index) && index->div == 1 && (f->value < 0 || index->base == f->value);
-  f->value = index->base;
-  f->fixed = f->fixed && f->value >= 0;
-}
-
-// The number that is the index at a position in all accesses to a tensor that is only read; -1 if there is none.
-static int64_t fixed_index(const Kernel *k, const KernelTensor *t, int position) {
-  FixedIndex f = {k, t->tensor, position, -1, true};
-  for (int s = 0; s < k->stages.len; s++)
-    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
-      const Statement *statement = &k->stages.at[s].statements.at[i];
-      if (statement->out == t->tensor) return -1;
-      expr_visit(statement->body, check_fixed, &f);
-    }
-  return f.fixed && f.value < t->global[position] ? f.value : -1;
-}
-
-typedef struct Dropped {
-  Arena *arena;
-  int tensor, position;
-} Dropped;
-
-static const Expr *without_index(void *ctx, const Expr *e) {
-  const Dropped *d = ctx;
-  if (e->kind != EXPR_ACCESS || e->access.tensor != d->tensor) return e;
-  Index index[IR_MAX_RANK];
-  int n = 0;
-  for (int i = 0; i < e->access.rank; i++)
-    if (i != d->position) index[n++] = e->access.index[i];
-  return expr_access(d->arena, e->access.tensor, e->type, n, index, e->access.outside);
-}
-
-// x[4, b, u] is the piece of x that begins 4 steps behind its first element, x[b, 4, u] one with rows as far apart as those of x:
-// kernels that differ in such numbers only are one.
-static void take_piece(Builder *b, KernelTensor *t, int position, Extent start) {
-  Dropped d = {b->l->arena, t->tensor, position};
-  for (int s = 0; s < b->kernel.stages.len; s++)
-    for (int i = 0; i < b->kernel.stages.at[s].statements.len; i++) {
-      Statement *statement = &b->kernel.stages.at[s].statements.at[i];
-      statement->body = expr_map(b->l->arena, statement->body, without_index, &d);
-    }
-  if (position > 0) {
-    t->extent[position + 1] = extent_mul(t->extent[position + 1], t->extent[position]);
-    t->global[position + 1] *= t->global[position];
-  }
-  for (int i = position; i + 1 < t->rank; i++) {
-    t->extent[i] = t->extent[i + 1];
-    t->global[i] = t->global[i + 1];
-    t->dim[i] = t->dim[i + 1];
-  }
-  t->rank--;
-  t->is_piece = true;
-  t->start = start;
-}
-
-static void take_pieces(Builder *b) {
-  for (int k = 0; k < b->kernel.tensors.len; k++) {
-    KernelTensor *t = &b->kernel.tensors.at[k];
-    const ProgTensor *tensor = &b->l->program->tensors.at[b->l->tensor_of[t->tensor]];
-    for (int i = 0; i + 1 < t->rank; i++) {
-      if (t->global[i] == 1 || t->extent[i].block >= 0 || (i > 0 && t->extent[i + 1].block >= 0)) continue;
-      const int64_t value = fixed_index(&b->kernel, t, i);
-      Extent start = extent_fixed(value), total = extent_fixed(0);
-      if (value < 0) continue;
-      for (int j = i + 1; j < t->rank; j++) start = extent_mul(start, t->extent[j]);
-      if (t->is_piece && !extent_add(start, t->start, &start)) continue;
-      if (tensor->is_part && !extent_add(start, tensor->start, &total)) continue;
-      take_piece(b, t, i--, start);
-    }
-  }
-}
-
-// ---- pinned dims -------------------------------------------------------------------------------------------------
-
-typedef struct InRange {
-  const Kernel *kernel;
-  bool all;
-} InRange;
-
-static void check_in_range(void *ctx, const Expr *e) {
-  InRange *r = ctx;
-  if (e->kind != EXPR_ACCESS) return;
-  const KernelTensor *t = &r->kernel->tensors.at[kernel_find_tensor(r->kernel, e->access.tensor)];
-  int64_t extent[IR_MAX_DIMS], lo, hi;
-  for (int d = 0; d < r->kernel->n_dims; d++) extent[d] = r->kernel->dims[d].global;
-  for (int i = 0; i < e->access.rank; i++) {
-    index_range(&e->access.index[i], extent, r->kernel->n_dims, &lo, &hi);
-    r->all &= lo >= 0 && hi < t->global[i] && e->access.index[i].div == 1;
-  }
-}
-
-// The pin of a kernel's dimension in a statement; `at` NULL if there is none, or if it would have to be read with care.
-static Pin pin_of_dim(const Kernel *k, const Statement *s, int dim) {
-  Pin pin[IR_MAX_DIMS];
-  const int n = s->reduce == REDUCE_SUM ? expr_pins(s->body, pin) : 0;
-  for (int i = 0; i < n; i++) {
-    InRange in_range = {k, true};
-    if (pin[i].dim != dim) continue;
-    expr_visit(pin[i].at, check_in_range, &in_range);
-    if (in_range.all) return pin[i];
-  }
-  return (Pin){dim, NULL, NULL};
-}
-
-static void count_access(void *ctx, const Expr *e) {
-  if (e->kind == EXPR_ACCESS) count_reads(ctx, e->access.tensor);
-}
-
-// Where all sums of a stage count the same place of a dimension alone.
-static const Expr *place_of_dim(const Kernel *k, const Stage *stage, int dim) {
-  const Expr *at = NULL;
-  for (int i = 0; i < stage->statements.len; i++) {
-    const Statement *s = &stage->statements.at[i];
-    if (s->reduce == REDUCE_NONE && !s->store) continue;
-    const Pin pin = pin_of_dim(k, s, dim);
-    if (pin.at == NULL || (at != NULL && !expr_equal(at, pin.at))) return NULL;
-    at = pin.at;
-  }
-  for (int i = 0; i < stage->statements.len && at != NULL; i++) { // it must be at hand before the stage
-    ReadCount reads = {stage->statements.at[i].out, 0};
-    expr_visit(at, count_access, &reads);
-    if (reads.count > 0) return NULL;
-  }
-  return at;
-}
-
-static void find_pins(Kernel *k) {
-  for (int s = 0; s < k->stages.len; s++) {
-    Stage *stage = &k->stages.at[s];
-    for (int i = 0; i < stage->n_inner; i++) stage->at[i] = place_of_dim(k, stage, stage->inner[i]);
-  }
-}
-
-// Sums go to the pinned places and no longer ask whether they are there.
-static void settle_pins(Arena *arena, Kernel *k) {
-  for (int s = 0; s < k->stages.len; s++) {
-    Stage *stage = &k->stages.at[s];
-    for (int i = 0; i < stage->n_inner; i++) {
-      if (stage->at[i] == NULL) continue;
-      for (int j = 0; j < stage->statements.len; j++) {
-        Statement *statement = &stage->statements.at[j];
-        const Pin pin = pin_of_dim(k, statement, stage->inner[i]);
-        if (pin.at != NULL) statement->body = expr_without_pin(arena, statement->body, &pin);
-      }
-    }
-  }
-}
-
-// The pinned dimensions of the result, where they have an extent other than 1, are inner dimensions.
-static void check_scatter(Kernel *k) {
-  const Stage *stage = &k->stages.at[0];
-  const Statement *s = &stage->statements.at[0];
-  int n = 0;
-  for (int i = 0; i < stage->n_inner; i++)
-    for (int o = 0; o < s->out_rank; o++) {
-      if (s->out_dim[o] != stage->inner[i]) continue;
-      if (stage->at[i] == NULL) fatal("lower: %s scatters to no certain place", s->name);
-      n++;
-    }
-  k->scatters = n > 0;
-}
-
-// ---- kind --------------------------------------------------------------------------------------------------------
-
-typedef struct Widest {
-  const Kernel *kernel;
-  int64_t elements;
-  int last_dim; // plain dim at the last position of the largest access, or -1
-} Widest;
-
-static void widen(Widest *w, int tensor, const Index *index, int rank) {
-  const KernelTensor *t = &w->kernel->tensors.at[kernel_find_tensor(w->kernel, tensor)];
-  int64_t elements = 1;
-  for (int i = 0; i < t->rank; i++) elements *= t->global[i];
-  if (rank == 0 || elements <= w->elements) return;
-  int last = rank - 1;
-  while (last > 0 && t->global[last] == 1) last--;
-  w->elements = elements;
-  w->last_dim = -1;
-  for (int d = 0; d < w->kernel->n_dims; d++)
-    if (index[last].coef[d] != 0 && (w->last_dim < 0 || w->kernel->dims[d].global > w->kernel->dims[w->last_dim].global))
-      w->last_dim = d;
-}
-
-static void widen_access(void *ctx, const Expr *e) {
-  if (e->kind == EXPR_ACCESS) widen(ctx, e->access.tensor, e->access.index, e->access.rank);
-}
-
-static int64_t largest_inner(const Kernel *k) {
-  int64_t largest = 0;
-  for (int s = 0; s < k->stages.len; s++) {
-    int64_t n = k->stages.at[s].n_inner > 0;
-    for (int i = 0; i < k->stages.at[s].n_inner; i++)
-      if (k->stages.at[s].at[i] == NULL) n *= k->dims[k->stages.at[s].inner[i]].global;
-    if (n > largest) largest = n;
-  }
-  return largest;
-}
-
-// No reductions and no inner dims: the threads of a block go along the last dim, whatever its extent, so that maps over other
-// sizes are the same kernel.
-static void split_map(Kernel *k) {
-  if (k->n_dims <= 1) {
-    k->kind = KERNEL_FLAT;
-    return;
-  }
-  k->kind = KERNEL_GRID;
-  k->n_grid = k->n_dims - 1 < MAX_GRID ? k->n_dims - 1 : MAX_GRID;
-  for (int s = 0; s < k->stages.len; s++) {
-    Stage *stage = &k->stages.at[s];
-    for (int d = k->n_grid; d < k->n_dims; d++) stage->inner[stage->n_inner++] = d;
-  }
-}
-
-static void choose_kind(Kernel *k) {
-  if (k->scatters) {
-    k->kind = KERNEL_LANES;
-    return;
-  }
-  const int64_t inner = largest_inner(k);
-  if (inner == 0) {
-    split_map(k);
-    return;
-  }
-  Widest w = {k, 0, -1};
-  for (int s = 0; s < k->stages.len; s++)
-    for (int i = 0; i < k->stages.at[s].statements.len; i++) {
-      const Statement *statement = &k->stages.at[s].statements.at[i];
-      Index index[IR_MAX_RANK];
-      for (int d = 0; d < statement->out_rank; d++) index[d] = index_dim(statement->out_dim[d]);
-      widen(&w, statement->out, index, statement->out_rank);
-      expr_visit(statement->body, widen_access, &w);
-    }
-  const bool row_last = w.last_dim >= 0 && w.last_dim < k->n_grid;
-  const bool small = inner <= MAX_SERIAL_INNER && k->n_grid > 0;
-  k->kind = k->n_grid > 0 && (row_last || small) ? KERNEL_LANES : KERNEL_GRID;
-}
-
 static Kernel finish(Builder *b) {
   kernel_collapse(b->l->program, &b->kernel, -1, false);
-  find_pins(&b->kernel);
-  choose_kind(&b->kernel);
-  settle_pins(b->l->arena, &b->kernel);
-  if (b->kernel.scatters) check_scatter(&b->kernel);
+  kernel_find_pins(&b->kernel);
+  kernel_choose_kind(&b->kernel);
+  kernel_settle_pins(b->l->arena, &b->kernel);
+  if (b->kernel.scatters) kernel_check_scatter(&b->kernel);
   return b->kernel;
 }
 
@@ -576,7 +324,7 @@ Kernel kernel_of_group(Lowering *l, const Grouping *g, const Group *group) {
   for (int i = 0; i < group->ops.len; i++) place_statement(&b, i);
   drop_dead_statements(&b);
   collect_tensors(&b);
-  take_pieces(&b);
+  kernel_take_pieces(l, &b.kernel);
   Kernel kernel = finish(&b);
   kernel.name = kernel_name(&b);
   rename_tensors(l, &kernel);
@@ -632,7 +380,7 @@ Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
   place_statement(&b, 0);
   b.kernel.stages.at[0].statements.at[0].store = true;
   collect_tensors(&b);
-  if (!sliced) take_pieces(&b);
+  if (!sliced) kernel_take_pieces(l, &b.kernel);
   // Of the two tensors of a sliced operator one is a buffer of a single slice: a packing's result, a folding's operand.
   const bool packing = op->reduce == REDUCE_NONE && str_eq(op->name, "pack");
   if (sliced) slice_kernel(l, &b.kernel, packing ? op->out : op->body->access.tensor);
