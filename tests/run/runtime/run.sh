@@ -20,9 +20,7 @@ done
 section "loops vectorise"
 # has KERNEL PATTERN: the code of a kernel in ./vectorise contains it
 has() { objdump -d --no-show-raw-insn vectorise | awk -v k="<$1" 'index($0, k) && /^[0-9a-f]+ </ {on = 1} /^$/ {on = 0} on' | grep -qE "$2"; }
-sanitized=0
-if grep -q 'elif \[ 1 = 1 \]' "$parcc_cc"; then sanitized=1; fi
-if [ "$(uname -m)" = x86_64 ] && command -v objdump >/dev/null 2>&1 && [ $sanitized = 0 ]; then
+if [ "$(uname -m)" = x86_64 ] && command -v objdump >/dev/null 2>&1 && [ -z "${PARCC_SANITIZED-}" ]; then
   for cc in $CCS; do
     make vectorise vectorise --cc="$cc"
     : >out
