@@ -1,0 +1,62 @@
+// A cost function network: variables with finite domains, and functions of a few of them whose sum is to be made as small as
+// possible, under limits on sums of weights.
+//
+// A function does not see values but classes of values: a tensor's changes of layout depend on how operators lie, and many
+// choices of an operator lie alike. So tables stay small, and values of one class in all functions of a variable compete by
+// their own costs alone.
+#ifndef PARCC_PASSES_SEARCH_CFN_H
+#define PARCC_PASSES_SEARCH_CFN_H
+
+#include "../../ir/base.h"
+
+enum { CFN_MAX_ARITY = 8, CFN_MAX_LIMITS = 2 };
+
+typedef struct CfnVariable {
+  const char *name;
+  int n_values;
+  const double *cost;                   // [n_values], >= 0; INFINITY: not allowed
+  const double *weight[CFN_MAX_LIMITS]; // [n_values], >= 0, or NULL
+} CfnVariable;
+
+typedef struct CfnFunction {
+  int arity;
+  int var[CFN_MAX_ARITY];             // different ones
+  int n_classes[CFN_MAX_ARITY];
+  const int *class_of[CFN_MAX_ARITY]; // [n_values of the variable]: 0 .. n_classes - 1
+  const double *cost;                 // over the classes, row-major, >= 0. Functions that are alike share tables: pointers are equal.
+} CfnFunction;
+
+typedef struct Cfn {
+  Arena *arena;
+  VEC(CfnVariable) variables;
+  VEC(CfnFunction) functions;
+  double constant;
+  int n_limits;
+  double limit[CFN_MAX_LIMITS]; // on the sum of the chosen values' weights
+} Cfn;
+
+typedef struct CfnSolution {
+  bool feasible; // false: no assignment is allowed, or none was found
+  int *value;    // by variable
+  double cost;   // cfn_cost of it
+  double bound;  // proved: nothing costs less. cost == bound: an optimum
+  // How it went.
+  int eliminated;      // variables that were eliminated before anything was enumerated
+  int kept;            // variables of the core that was left
+  int64_t pruned;      // values that were proved not to be needed
+  int64_t operations;  // entries of tables that were computed: the measure of work that a budget limits
+} CfnSolution;
+
+// Sum of the constant, the chosen values and the functions, in the order in which they stand.
+double cfn_cost(const Cfn *cfn, const int *value);
+double cfn_weight(const Cfn *cfn, int limit, const int *value);
+
+// The best assignment. budget: how many operations may be spent (deterministic; <= 0: any number); when they are spent the best
+// assignment found and the proved bound are returned. start: an assignment that is known already, or NULL.
+CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start);
+
+// The problem in the formats of other solvers: toulbar2's cfn (JSON) and CPLEX LP.
+void cfn_print_cfn(const Cfn *cfn, Text *out);
+void cfn_print_lp(const Cfn *cfn, Text *out);
+
+#endif
