@@ -3,14 +3,17 @@
 // As text (samples/machines/), every constant with its unit:
 //
 //     machine p100x4x4 {                  # a comment says where each constant comes from
-//       device p100 { f32 = 9.3 TFLOP/s; f64 = 4.7 TFLOP/s; memory = 16 GiB; bandwidth = 732 GB/s; launch = 5 us; }
-//       level node    = 4 p100 { link = nvlink; bandwidth = 40 GB/s; latency = 5 us; }             # of every device, each way
-//       level cluster = 4 node { link = infiniband; bandwidth = 12.5 GB/s; latency = 8 us; shared; } # of every node, for all in it
+//       device gpu { f32 = 9.3 TFLOP/s; f64 = 4.7 TFLOP/s; memory = 16 GiB; bandwidth = 732 GB/s; launch = 5 us; }
+//       level node    = 4 gpu  { link = nvlink; bandwidth = 40 GB/s; latency = 5 us; }               # of every device, each way
+//       level cluster = 4 node { link = infiniband; bandwidth = 100 Gb/s; latency = 8 us; shared; } # of every node, for all in it
 //     }
+//
+// The names of the device and of all levels but the last are those of the axes of its mesh: node=4,gpu=4.
 #ifndef PARCC_IR_MACHINE_H
 #define PARCC_IR_MACHINE_H
 
 #include "layout.h"
+#include "problems.h"
 
 enum { MACHINE_MAX_LEVELS = 5 };
 
@@ -41,5 +44,17 @@ typedef struct Machine {
 int machine_devices(const Machine *machine);
 // Devices in one unit of the level: 1 for the devices themselves (level -1), level[0].count for level 0, ...
 int machine_unit(const Machine *machine, int level);
+// What the level joins: the name of the level below, or of the device.
+const char *machine_unit_name(const Machine *machine, int level);
+// The mesh of that many of its devices: an axis for every level that has more than one member, slowest first. As few units
+// of the outer levels as divide them evenly: 12 devices on nodes of 8 are node=2,gpu=6. False where nothing divides them, or
+// the machine has fewer: nearest[] are then the next smaller and larger numbers that work, 0 for none.
+bool machine_mesh(const Machine *machine, int devices, Mesh *mesh, int nearest[2]);
+
+// The text of a machine; reading it gives the same machine, to the last bit.
+void machine_print(const Machine *machine, Text *out);
+// Reads a text of any bytes. `name` is what places are called by. Mistakes are added to `problems`, whose arena holds the
+// machine; where there are none, all of it is there, finite, positive, and has at most MESH_MAX_RANKS devices.
+Machine machine_read(const char *name, const char *text, size_t len, Problems *problems);
 
 #endif

@@ -21,6 +21,7 @@
 #define PARCC_IR_PLAN_H
 
 #include "layout.h"
+#include "problems.h"
 
 enum { PLAN_VERSION = 1 };
 
@@ -78,20 +79,6 @@ typedef struct PlanSource {
   uint64_t seed;    // PLAN_RANDOM
   const char *file; // PLAN_FILE
 } PlanSource;
-
-// What is wrong with a plan, for the driver to report. A note belongs to the problem before it.
-typedef struct Problem {
-  Loc loc;
-  const char *text;
-  bool is_note;
-} Problem;
-typedef struct Problems {
-  Arena *arena;
-  VEC(Problem) list;
-} Problems;
-void problem_add(Problems *problems, Loc loc, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void problem_note(Problems *problems, Loc loc, const char *format, ...) __attribute__((format(printf, 3, 4)));
-bool problems_are_many(const Problems *problems); // nobody will read more of them
 
 const char *plan_subject_word(PlanSubject subject); // "layer"; "" for PLAN_NAME
 // True if the name begins a line only behind the word for what it is: it is one of these words itself.
