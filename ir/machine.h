@@ -57,4 +57,17 @@ void machine_print(const Machine *machine, Text *out);
 // machine; where there are none, all of it is there, finite, positive, and has at most MESH_MAX_RANKS devices.
 Machine machine_read(const char *name, const char *text, size_t len, Problems *problems);
 
+// The machines of samples/machines, embedded in the binary.
+typedef struct MachinePreset {
+  const char *name, *text; // of the file
+  size_t len;
+} MachinePreset;
+extern const MachinePreset machine_presets[];
+extern const int machine_presets_len;
+// "p100x4x4", and the comment that its text begins with.
+const char *machine_preset_name(Arena *arena, int preset);
+const char *machine_preset_summary(Arena *arena, int preset);
+// The preset of that name; NULL: there is none.
+const Machine *machine_preset(Arena *arena, const char *name);
+
 #endif

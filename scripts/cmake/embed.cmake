@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C file that holds the files FILES, by their names below ROOT, as the table `prelude_files` of
-# frontend/frontend.h. Each text ends with a NUL that its length does not count.
+# Writes OUTPUT, a C file that holds the files FILES, by their names below ROOT, as the table TABLE of
+# TYPEs that HEADER declares: name, text, length. Each text ends with a NUL that its length does not count.
 set(texts "")
 set(table "")
 foreach(name ${FILES})
@@ -13,4 +13,4 @@ foreach(name ${FILES})
   string(APPEND table "    {\"${name}\", ${symbol}, ${len}},\n")
 endforeach()
 list(LENGTH FILES count)
-file(WRITE ${OUTPUT} "#include \"frontend.h\"\n\n${texts}const PreludeFile prelude_files[] = {\n${table}};\nconst int prelude_files_len = ${count};\n")
+file(WRITE ${OUTPUT} "#include \"${HEADER}\"\n\n${texts}const ${TYPE} ${TABLE}[] = {\n${table}};\nconst int ${TABLE}_len = ${count};\n")

@@ -20,8 +20,8 @@ fuzz() {
   sources=$(find "$root/frontend" -name '*.c' ! -name main.c ! -name options.c)
   # shellcheck disable=SC2086 # lists of files
   clang -std=c17 -D_XOPEN_SOURCE=700 -O1 -g -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-    -I "$root" -I "$root/frontend" -I "$root/grammar" -I "$build/grammar" \
-    "$root/tests/fuzz/fuzz_$name.c" $sources "$root"/ir/*.c "$root"/passes/*.c "$build"/grammar/*.c "$build/prelude.c" \
+    -I "$root" -I "$root/ir" -I "$root/frontend" -I "$root/grammar" -I "$build/grammar" \
+    "$root/tests/fuzz/fuzz_$name.c" $sources "$root"/ir/*.c "$root"/passes/*.c "$build"/grammar/*.c "$build/prelude.c" "$build/machines.c" \
     -lm -o "$tmp/$name/fuzz" || {
     fail "the fuzzer of $name does not build"
     return

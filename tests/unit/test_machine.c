@@ -193,5 +193,26 @@ static void no_text_breaks_the_reader(void) {
   arena_free(arena);
 }
 
+static void presets_are_machines(void) {
+  Arena *arena = arena_new();
+  Problems problems;
+  CHECK(machine_presets_len >= 12);
+  for (int i = 0; i < machine_presets_len; i++) {
+    const char *name = machine_preset_name(arena, i);
+    const Machine *m = machine_preset(arena, name);
+    CHECK_STR(m->name, name);
+    CHECK_STR(m->device.name, "gpu"); // one plan is for machines of one shape
+    CHECK(machine_preset_summary(arena, i)[0] != '\0');
+    const Machine again = read(arena, printed(arena, m), &problems);
+    CHECK_INT(problems.list.len, 0);
+    CHECK_STR(printed(arena, &again), printed(arena, m));
+  }
+  CHECK_INT(machine_devices(machine_preset(arena, "dgx-h100")), 4096);
+  CHECK(machine_preset(arena, "p100x4x4")->level[1].bandwidth == 12.5e9);
+  CHECK(machine_preset(arena, "nothing") == NULL);
+  arena_free(arena);
+}
+
 CHECKS(TEST(a_machine_is_read), TEST(a_machine_prints_as_it_is_read), TEST(no_bit_is_lost_in_print),
-       TEST(meshes_follow_from_machines), TEST(every_number_of_devices_is_answered), TEST(no_text_breaks_the_reader))
+       TEST(meshes_follow_from_machines), TEST(every_number_of_devices_is_answered), TEST(no_text_breaks_the_reader),
+       TEST(presets_are_machines))
