@@ -104,18 +104,26 @@ static int apply_mesh(Parser *p, const char *value) {
   }
 }
 
+// --search and --plan are one option: a plan by name; --plan draws, too.
+static int apply_search(Parser *p, const char *value) {
+  Strings names = {0};
+  for (int kind = 0; kind < PLAN_NAMED; kind++) {
+    if (str_eq(value, plan_source_name((PlanSourceKind)kind))) {
+      p->options->plan = (PlanSource){.kind = (PlanSourceKind)kind};
+      p->options->plan_given = true;
+      return -1;
+    }
+    vec_push(p->arena, &names, plan_source_name((PlanSourceKind)kind));
+  }
+  return misuse("--search: there is no plan '%s'%s", value, did_you_mean(p->arena, value, &names, ""));
+}
+
 static int apply_plan(Parser *p, const char *value) {
   char *end = NULL;
-  if (str_eq(value, "data")) {
-    p->options->plan = (PlanSource){.kind = PLAN_DATA};
-    p->options->plan_given = true;
-    return -1;
-  }
-  const bool random = strncmp(value, "random:", 7) == 0;
+  if (strncmp(value, "random:", 7) != 0) return apply_search(p, value);
   errno = 0;
-  if (random) p->options->plan = (PlanSource){.kind = PLAN_RANDOM, .seed = strtoull(value + 7, &end, 10)};
-  if (!random || end == value + 7 || *end != '\0' || errno != 0)
-    return misuse("--plan: expected data or random:SEED, found '%s'", value);
+  p->options->plan = (PlanSource){.kind = PLAN_RANDOM, .seed = strtoull(value + 7, &end, 10)};
+  if (end == value + 7 || *end != '\0' || errno != 0) return misuse("--plan: expected random:SEED, found '%s'", value);
   p->options->plan_given = true;
   return -1;
 }
@@ -211,7 +219,8 @@ static const OptionSpec table[] = {
     {0, "dtype", "f32|f64", apply_dtype, "the type of real numbers (default f32)"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS)"},
-    {0, "plan", "PLAN", apply_plan, "how the work is divided: data (the batch over all axes) or random:SEED"},
+    {0, "search", "NAME", apply_search, "who plans: data (default), model, owt, megatron, fsdp, single"},
+    {0, "plan", "random:SEED", apply_plan, "the plan is drawn at random; with a NAME the same as --search"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
     {0, "plan-out", "FILE", apply_plan_out, "write the plan to FILE; a program is written only with -o"},
     {0, "strip-bytes", "N", apply_strip_bytes, "intermediates larger than N bytes are computed in strips (default 8388608; 0: never)"},
@@ -305,7 +314,7 @@ static int take_model(Parser *p, const char *path) {
 
 static int check_plan(const Options *o) {
   if (o->show_plan && o->stop_after != NULL) return misuse("--show-plan needs all passes, --stop-after leaves some out");
-  if (o->plan_given && o->plan_in != NULL) return misuse("--plan and --plan-in are two plans");
+  if (o->plan_given && o->plan_in != NULL) return misuse("%s and --plan-in are two plans", o->plan.kind == PLAN_RANDOM ? "--plan" : "--search");
   if (o->plan_in != NULL && str_eq(o->plan_in, "-") && str_eq(o->model, "-"))
     return misuse("--plan-in -: standard input is the model already");
   if (o->plan_out == NULL) return -1;

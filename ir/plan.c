@@ -5,6 +5,11 @@ enum { WIDEST_NAME = 48 };
 
 // ---- words -----------------------------------------------------------------------------------------------------
 
+const char *plan_source_name(PlanSourceKind kind) {
+  static const char *const name[PLAN_NAMED] = {"data", "single", "model", "owt", "megatron", "fsdp"};
+  return name[kind];
+}
+
 const char *plan_subject_word(PlanSubject subject) {
   static const char *const word[PLAN_SUBJECTS] = {"", "op", "layer", "input", "store", "update"};
   return word[subject];

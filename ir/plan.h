@@ -69,8 +69,14 @@ typedef struct Plan {
 
 // Where a plan comes from.
 typedef enum PlanSourceKind {
-  PLAN_DATA,   // inputs are cut along the batch, everything follows
-  PLAN_RANDOM, // every operator, input and stored tensor draws uniformly among what it could do
+  PLAN_DATA,     // inputs are cut along the batch, everything follows
+  PLAN_SINGLE,   // every rank does everything
+  PLAN_MODEL,    // layers with weights are divided along their outputs
+  PLAN_OWT,      // one weird trick: the batch is divided in convolutions, the outputs in dense layers
+  PLAN_MEGATRON, // attention by heads, feedforward layers by their hidden units, the vocabulary; the batch over slow axes
+  PLAN_FSDP,     // fully sharded: as data, and all that is stored is divided
+  PLAN_NAMED,    // how many have a name: those above
+  PLAN_RANDOM = PLAN_NAMED, // every operator, input and stored tensor draws uniformly among what it could do
   PLAN_FILE,
 } PlanSourceKind;
 
@@ -79,6 +85,7 @@ typedef struct PlanSource {
   uint64_t seed;    // PLAN_RANDOM
   const char *file; // PLAN_FILE
 } PlanSource;
+const char *plan_source_name(PlanSourceKind kind); // "data" of PLAN_DATA; of those below PLAN_NAMED
 
 const char *plan_subject_word(PlanSubject subject); // "layer"; "" for PLAN_NAME
 // True if the name begins a line only behind the word for what it is: it is one of these words itself.

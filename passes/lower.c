@@ -491,8 +491,16 @@ static const char *plan_text(const Compilation *c) {
   const PlanSource *source = &c->plan_source;
   if (source->kind == PLAN_RANDOM) return arena_printf(c->arena, "drawn at random, seed %llu", (unsigned long long)source->seed);
   if (source->kind == PLAN_FILE) return arena_printf(c->arena, "read from %s", source->file);
-  return arena_printf(c->arena, "data parallel: the batch of %lld is divided over the ranks, parameters are on every rank",
-                      (long long)c->model->batch);
+  switch (source->kind) {
+  case PLAN_SINGLE: return "single: every rank does everything";
+  case PLAN_MODEL: return "model parallel: layers are divided along the outputs of their weights";
+  case PLAN_OWT: return "one weird trick: the batch is divided in convolutions, the outputs in dense layers";
+  case PLAN_MEGATRON: return "megatron: heads, hidden units and the vocabulary are divided, the batch over the other axes";
+  case PLAN_FSDP: return "fully sharded: the batch is divided over the ranks, and so is all that is stored";
+  default:
+    return arena_printf(c->arena, "data parallel: the batch of %lld is divided over the ranks, parameters are on every rank",
+                        (long long)c->model->batch);
+  }
 }
 
 static void enter_functions(Lowering *l, const Graph *graph) {

@@ -235,9 +235,9 @@ static void check_units(const Planner *p, const Graph *graph, Problems *problems
 }
 
 void pass_plan(Compilation *c) {
-  if (c->plan_source.kind != PLAN_FILE) c->plan = plan_make(c->arena, c->model, &c->plan_source, &c->mesh);
-  c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
   c->problems.arena = c->arena;
+  if (c->plan_source.kind != PLAN_FILE) c->plan = plan_make(c->arena, c->model, &c->plan_source, &c->mesh, &c->problems);
+  c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
   Planner p = planner_new(c->arena, c->model, &c->plan, &c->mesh);
   plan_check(&p, &c->problems);
   plan_resolve_stored(&p);

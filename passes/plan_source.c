@@ -1,16 +1,7 @@
-// Plans that are not read from a file: data parallelism, and a draw.
+// Plans that are not read from a file: which file makes which, and the draw.
 #include "planning.h"
 
 static void add_line(Arena *arena, Plan *plan, PlanLine line) { vec_push(arena, &plan->lines, line); }
-
-// ---- data parallelism ----------------------------------------------------------------------------------------------
-
-static void add_data(Arena *arena, Plan *plan, const Tensor *t) {
-  PlanLine line = {.subject = PLAN_INPUT, .name = t->name};
-  for (int a = 0; a < plan->mesh.n_axes; a++)
-    line.axis[a] = (PlanChoice){.kind = CHOICE_SPLIT, .dim = t->dim[0], .unit = 1};
-  if (t->role == ROLE_INPUT) add_line(arena, plan, line);
-}
 
 // ---- drawing at random ---------------------------------------------------------------------------------------------
 
@@ -56,16 +47,24 @@ static void draw_ops(Arena *arena, Plan *plan, uint64_t seed, const Graph *graph
   }
 }
 
-Plan plan_make(Arena *arena, const Model *model, const PlanSource *source, const Mesh *mesh) {
+static void make_random(Arena *arena, const Model *model, uint64_t seed, Plan *plan) {
+  for (int t = 0; t < model->train->tensors.len; t++) draw_stored(arena, plan, seed, graph_tensor(model->train, t));
+  draw_ops(arena, plan, seed, model->init);
+  draw_ops(arena, plan, seed, model->train);
+  draw_ops(arena, plan, seed, model->eval);
+}
+
+Plan plan_make(Arena *arena, const Model *model, const PlanSource *source, const Mesh *mesh, Problems *problems) {
   Plan plan = {.model = model->name, .mesh = *mesh};
-  for (int t = 0; t < model->train->tensors.len; t++) {
-    const Tensor *tensor = graph_tensor(model->train, t);
-    if (source->kind == PLAN_RANDOM) draw_stored(arena, &plan, source->seed, tensor);
-    else add_data(arena, &plan, tensor);
+  switch (source->kind) {
+  case PLAN_DATA: plan_make_data(arena, model, &plan); break;
+  case PLAN_SINGLE: break; // inputs and all that is stored are on every rank, and everything follows
+  case PLAN_MODEL: plan_make_model(arena, model, &plan); break;
+  case PLAN_OWT: plan_make_owt(arena, model, &plan); break;
+  case PLAN_MEGATRON: plan_make_megatron(arena, model, &plan, problems); break;
+  case PLAN_FSDP: plan_make_fsdp(arena, model, &plan); break;
+  case PLAN_RANDOM: make_random(arena, model, source->seed, &plan); break;
+  case PLAN_FILE: fatal("plan: a plan that is read from a file is not made");
   }
-  if (source->kind != PLAN_RANDOM) return plan;
-  draw_ops(arena, &plan, source->seed, model->init);
-  draw_ops(arena, &plan, source->seed, model->train);
-  draw_ops(arena, &plan, source->seed, model->eval);
   return plan;
 }

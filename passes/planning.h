@@ -110,7 +110,15 @@ bool plan_copies_whole(const Planner *p, const Graph *graph, const Op *op, int a
 
 // ---- plan_source.c: plans that are not read from a file
 
-Plan plan_make(Arena *arena, const Model *model, const PlanSource *source, const Mesh *mesh);
+// The lines live in the arena. Where there is no such plan of the model, `problems` says so.
+Plan plan_make(Arena *arena, const Model *model, const PlanSource *source, const Mesh *mesh, Problems *problems);
+
+// Each adds its lines to an empty plan for a mesh.
+void plan_make_data(Arena *arena, const Model *model, Plan *plan);     // plan_batch.c
+void plan_make_fsdp(Arena *arena, const Model *model, Plan *plan);
+void plan_make_model(Arena *arena, const Model *model, Plan *plan);    // plan_layers.c
+void plan_make_owt(Arena *arena, const Model *model, Plan *plan);
+void plan_make_megatron(Arena *arena, const Model *model, Plan *plan, Problems *problems); // plan_megatron.c
 
 // ---- plan_check.c
 

@@ -129,6 +129,12 @@ expect 1 "cannot read 'missing.plan'" m.dnn --plan-in missing.plan
 echo 'model other(batch = 4) { input x[batch, 3]; loss = mean(dense(x, 1)); }' >other.dnn
 expect 1 'data.plan:1:8' other.dnn --plan-in data.plan
 expect 2 'two plans' m.dnn --plan data --plan-in data.plan
+expect 2 "no plan 'dota'; did you mean 'data'" m.dnn --search=dota
+expect 2 'expected random:SEED' m.dnn --plan=random:x
+expect 1 'heads of attention' m.dnn --ranks 2 --search=megatron
+expect 0 '' m.dnn --ranks 2 --search=owt -o owt.cu
+expect 0 '' m.dnn --ranks 2 --plan=owt -o owt2.cu
+check "--plan with a name is --search" cmp -s owt.cu owt2.cu
 expect 2 'standard input is the model' - --plan-in -
 expect 2 'standard output is taken' m.dnn --plan-out - --stats
 expect 2 'standard output is taken' m.dnn -o - --show-plan
