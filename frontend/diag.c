@@ -187,3 +187,11 @@ void diag_note(Loc loc, const char *format, ...) {
   va_end(args);
   print_message(loc, "note", "\033[36m", text);
 }
+
+bool diag_problems(const Problems *problems) {
+  for (int i = 0; i < problems->list.len; i++) {
+    const Problem *problem = &problems->list.at[i];
+    (problem->is_note ? diag_note : diag_error)(problem->loc, "%s", problem->text);
+  }
+  return problems->list.len > 0;
+}

@@ -2,7 +2,7 @@
 #ifndef PARCC_FRONTEND_DIAG_H
 #define PARCC_FRONTEND_DIAG_H
 
-#include "../ir/base.h"
+#include "../ir/problems.h"
 
 // Registers the text of a file, so that its lines can be shown. `name` is the display name that Locs carry.
 void diag_add_source(const char *name, const char *text, size_t len);
@@ -11,6 +11,8 @@ void diag_add_source(const char *name, const char *text, size_t len);
 void diag_error(Loc loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void diag_warning(Loc loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void diag_note(Loc loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Reports them all; true if there are some.
+bool diag_problems(const Problems *problems);
 int diag_errors(void);
 bool diag_gave_up(void);
 void diag_reset(void); // forgets all sources and counts (for fuzzing)

@@ -86,14 +86,6 @@ static const char *default_out(Arena *arena, const char *model) {
   return arena_printf(arena, "%.*s_par.cu", (int)len, str_eq(base, "-") ? "model" : base);
 }
 
-static bool report(const Problems *problems) {
-  for (int i = 0; i < problems->list.len; i++) {
-    const Problem *problem = &problems->list.at[i];
-    (problem->is_note ? diag_note : diag_error)(problem->loc, "%s", problem->text);
-  }
-  return problems->list.len > 0;
-}
-
 // Reads the plan file, and takes the mesh from it where the command line asks for none or for as many ranks. False after
 // errors.
 static bool read_plan(Driver *d, Compilation *c) {
@@ -106,7 +98,10 @@ static bool read_plan(Driver *d, Compilation *c) {
   c->plan_source = (PlanSource){.kind = PLAN_FILE, .file = name};
   const bool any_mesh = !d->options.mesh_given;
   if (any_mesh && (!d->options.ranks_given || mesh_ranks(&c->mesh) == mesh_ranks(&c->plan.mesh))) c->mesh = c->plan.mesh;
-  return !report(&c->problems);
+  if (c->machine != NULL && mesh_ranks(&c->mesh) > machine_devices(c->machine))
+    problem_add(&c->problems, c->plan.mesh_loc, "the plan is for %d devices, the machine '%s' has %d", mesh_ranks(&c->mesh),
+                c->machine->name, machine_devices(c->machine));
+  return !diag_problems(&c->problems);
 }
 
 static bool write_text(Driver *d, const char *path, const char *text) {
@@ -155,13 +150,13 @@ static int compile(Driver *d) {
   int code;
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
-  Compilation c = {.arena = d->arena, .mesh = o->mesh, .plan_source = o->plan, .strip_bytes = o->strip_bytes, .problems = {.arena = d->arena}};
+  Compilation c = {.arena = d->arena, .machine = o->machine, .mesh = o->mesh, .plan_source = o->plan, .strip_bytes = o->strip_bytes, .problems = {.arena = d->arena}};
   c.model = elaborate(d, file);
   if (c.model == NULL || (o->plan_in != NULL && !read_plan(d, &c))) return EXIT_INPUT;
   PlanTexts plan = {NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
-    if (report(&c.problems)) return EXIT_INPUT;
+    if (diag_problems(&c.problems)) return EXIT_INPUT;
     if (stage == FIRST_PASS + pipeline_find("plan")) plan = plan_texts(d, &c);
     if (end_stage(d, stage, NULL, &c, &code)) continue;
     return code != EXIT_RIGHT || plan.written == NULL || write_text(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
@@ -180,7 +175,7 @@ static int diff_plans(Arena *arena, const char *const *path) {
     diag_add_source(path[i], text, len);
     plan[i] = plan_read(path[i], text, len, &problems);
   }
-  if (report(&problems)) return EXIT_MISUSE;
+  if (diag_problems(&problems)) return EXIT_MISUSE;
   Text text = {.arena = arena};
   const bool same = plan_diff(&plan[0], &plan[1], &text);
   if (!output_stdout(text_str(&text))) return EXIT_MISUSE;

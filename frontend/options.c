@@ -26,8 +26,7 @@ typedef struct OptionSpec {
   const char *help;
 } OptionSpec;
 
-static int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int misuse(const char *format, ...) {
+int misuse(const char *format, ...) {
   va_list args;
   va_start(args, format);
   fputs("parcc: error: ", stderr);
@@ -74,16 +73,27 @@ static int apply_dtype(Parser *p, const char *value) {
   return -1;
 }
 
-static int apply_ranks(Parser *p, const char *value) {
+static int apply_machine(Parser *p, const char *value) { return options_take_machine(p->arena, value, p->options); }
+
+static int take_count(const char *option, const char *value, int *count) {
   char *end;
   errno = 0;
   const long ranks = strtol(value, &end, 10);
   if (value[0] == '\0' || *end != '\0' || errno != 0 || ranks < 1 || ranks > MESH_MAX_RANKS)
-    return misuse("--ranks: expected a number from 1 to %d, found '%s'", MESH_MAX_RANKS, value);
-  p->options->mesh = (Mesh){.n_axes = 1, .axis = {{"data", (int)ranks}}};
+    return misuse("%s: expected a number from 1 to %d, found '%s'", option, MESH_MAX_RANKS, value);
+  *count = (int)ranks;
+  return -1;
+}
+
+static int apply_devices(Parser *p, const char *value) { return take_count("--devices", value, &p->options->devices); }
+
+static int apply_ranks(Parser *p, const char *value) {
+  int ranks = 1;
+  const int code = take_count("--ranks", value, &ranks);
+  p->options->mesh = (Mesh){.n_axes = 1, .axis = {{"data", ranks}}};
   p->options->ranks_given = true;
   p->options->mesh_given = false;
-  return -1;
+  return code;
 }
 
 // data=2,tensor=3: axes with their sizes, slowest first.
@@ -217,8 +227,10 @@ static const OptionSpec table[] = {
     {'o', NULL, "OUT.cu", apply_out, "write the program to OUT.cu (- for standard output; default: MODEL_par.cu here)"},
     {'D', NULL, "NAME=VALUE", apply_define, "set a parameter of the model"},
     {0, "dtype", "f32|f64", apply_dtype, "the type of real numbers (default f32)"},
+    {0, "machine", "NAME|FILE", apply_machine, "the machine the program is for: a name, or a file; list: print the names"},
+    {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
-    {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS)"},
+    {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
     {0, "search", "NAME", apply_search, "who plans: data (default), model, owt, megatron, fsdp, single"},
     {0, "plan", "random:SEED", apply_plan, "the plan is drawn at random; with a NAME the same as --search"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
@@ -330,7 +342,18 @@ static int check_plan(const Options *o) {
   return -1;
 }
 
-static int check_together(const Options *options) {
+// --devices beside --ranks and --mesh, and all of them beside --machine.
+static int check_devices(Arena *arena, Options *o) {
+  if (o->devices > 0 && o->ranks_given && mesh_ranks(&o->mesh) != o->devices)
+    return misuse("--devices=%d, but there are %d ranks: %s", o->devices, mesh_ranks(&o->mesh), mesh_text(arena, &o->mesh));
+  if (o->devices > 0 && !o->ranks_given) {
+    o->mesh = (Mesh){.n_axes = 1, .axis = {{"data", o->devices}}};
+    o->ranks_given = true;
+  }
+  return o->machine != NULL ? options_fit_machine(arena, o) : -1;
+}
+
+static int check_together(Arena *arena, Options *options) {
   if (options->model == NULL) return misuse("no model is given");
   if (options->json && !options->stats) return misuse("--json goes with --stats");
   if (options->stats && options->stop_after != NULL)
@@ -342,7 +365,8 @@ static int check_together(const Options *options) {
     return misuse("-o -: standard output is taken by %s", printed);
   if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
     return misuse("-o %s: the program would overwrite the model", options->out);
-  return check_plan(options);
+  const int code = check_devices(arena, options);
+  return code < 0 ? check_plan(options) : code;
 }
 
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options) {
@@ -357,5 +381,5 @@ int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages
     else code = arg[1] == '-' ? parse_long(&p, argc, argv, &i) : parse_short(&p, argc, argv, &i);
     if (code >= 0) return code;
   }
-  return check_together(options);
+  return check_together(arena, options);
 }

@@ -3,6 +3,7 @@
 #define PARCC_FRONTEND_OPTIONS_H
 
 #include "../ir/layout.h"
+#include "../ir/machine.h"
 #include "../ir/plan.h"
 #include "frontend.h"
 
@@ -19,8 +20,10 @@ typedef struct Options {
   const char *model; // path, or "-": standard input
   const char *out;   // path, or "-": standard output; NULL: not given
   ElabOptions elab;
+  const Machine *machine; // or NULL
+  int devices; // by --devices; 0: not given
   Mesh mesh; // without the batch axis
-  bool ranks_given, mesh_given; // by --ranks or --mesh; by --mesh
+  bool ranks_given, mesh_given; // by --ranks, --devices or --mesh; by --mesh
   PlanSource plan;
   int64_t strip_bytes;
   bool plan_given;
@@ -37,6 +40,12 @@ typedef struct DriverStage {
   const char *name, *summary;
 } DriverStage;
 
+// Says what is wrong with the command line; EXIT_MISUSE.
+int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// A preset or a file. Returns -1 to go on, else the exit code: the list was printed, or what was wrong has been said.
+int options_take_machine(Arena *arena, const char *value, Options *options);
+// With a machine: the mesh that follows from it where none is given, and whether it has the ranks that are asked for.
+int options_fit_machine(Arena *arena, Options *options);
 // Reads the command line. Returns -1 to go on, else the exit code of the process: --help and --version have been printed,
 // or what was wrong has been said. `stages` are the names --dump-after and --stop-after know.
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options);

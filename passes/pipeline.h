@@ -2,6 +2,7 @@
 #ifndef PARCC_PASSES_PIPELINE_H
 #define PARCC_PASSES_PIPELINE_H
 
+#include "../ir/machine.h"
 #include "../ir/model.h"
 #include "../ir/plan.h"
 #include "../ir/program.h"
@@ -9,6 +10,7 @@
 typedef struct Compilation {
   Arena *arena;
   Model *model;     // its graphs become training graphs, then sharded graphs
+  const Machine *machine; // that the program is for; NULL: not said
   Mesh mesh; // of the ranks; from pass "plan" on with a last axis "batch" of size 1
   PlanSource plan_source;
   int64_t strip_bytes; // what is larger is made again or computed in strips of about this size; 0: never

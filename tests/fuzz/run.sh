@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fuzzes the readers of models and of plans with libFuzzer, ASan and UBSan, beginning with the samples and the golden files:
-# tests/fuzz/run.sh [SECONDS [parse|plan]] (default 60 each). PARCC_BUILD is the build whose generated scanner, parser and
+# Fuzzes the readers of models, plans and machines with libFuzzer, ASan and UBSan, beginning with the samples and the golden files:
+# tests/fuzz/run.sh [SECONDS [parse|plan|machine]] (default 60 each). PARCC_BUILD is the build whose generated scanner, parser and
 # prelude are taken.
 . "$(dirname "$0")/../run/common.sh"
 seconds=${1:-60}
@@ -17,12 +17,12 @@ fuzz() {
   find "$root/samples" "$root/tests" -name "*.$suffix" -type f -size -16k | while IFS= read -r file; do
     cp "$file" "$tmp/$name/corpus/$(echo "${file#"$root"/}" | tr / _)"
   done
-  sources=$(find "$root/frontend" -name '*.c' ! -name main.c ! -name options.c)
+  sources="$(echo "$root"/ir/*.c) $build/machines.c"
+  [ "$name" = machine ] || sources="$sources $(find "$root/frontend" "$root/passes" "$build/grammar" -name '*.c' ! -name main.c ! -name 'options*.c') $build/prelude.c"
   # shellcheck disable=SC2086 # lists of files
   clang -std=c17 -D_XOPEN_SOURCE=700 -O1 -g -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
     -I "$root" -I "$root/ir" -I "$root/frontend" -I "$root/grammar" -I "$build/grammar" \
-    "$root/tests/fuzz/fuzz_$name.c" $sources "$root"/ir/*.c "$root"/passes/*.c "$build"/grammar/*.c "$build/prelude.c" "$build/machines.c" \
-    -lm -o "$tmp/$name/fuzz" || {
+    "$root/tests/fuzz/fuzz_$name.c" $sources -lm -o "$tmp/$name/fuzz" || {
     fail "the fuzzer of $name does not build"
     return
   }
@@ -40,4 +40,5 @@ fuzz() {
 
 case "${2:-all}" in all | parse) fuzz parse dnn ;; esac
 case "${2:-all}" in all | plan) fuzz plan plan -dict="$root/tests/fuzz/plan.dict" ;; esac
+case "${2:-all}" in all | machine) fuzz machine machine -dict="$root/tests/fuzz/machine.dict" ;; esac
 finish

@@ -144,10 +144,34 @@ expect 2 'or --stop-after=plan' m.dnn --plan-out x.plan --stop-after apply-plan
 expect 0 '' m.dnn --ranks 2 --plan-out stopped.plan --stop-after plan
 check "--stop-after=plan writes the same plan" cmp -s data.plan stopped.plan
 expect 2 'cannot be named' m.dnn --mesh pin=2
+cp data.plan good.plan
 echo 'relu n/data' >>data.plan
 expect 1 "no operator or layer 'relu'" m.dnn --plan-in data.plan --plan-out new.plan -o new.cu
 check "a wrong plan writes nothing" [ ! -e new.plan -a ! -e new.cu ]
 expect 1 'cannot write' m.dnn --plan-out no/such/folder/a.plan
+
+expect 0 '^p100x4x4 .*16 .*P100' --machine=list
+expect 2 "no machine 'p100x4x5'; did you mean 'p100x4x4'?" m.dnn --machine p100x4x5
+expect 2 'machine=list prints' m.dnn --machine=nothing
+expect 1 "cannot read './p100x4x4'" m.dnn --machine=./p100x4x4
+expect 1 'm.dnn:1:1: error: expected .machine. and its name' m.dnn --machine=m.dnn
+expect 2 'is given twice' m.dnn --machine=h200 --machine=h200
+expect 0 '^mesh node=4,gpu=4$' m.dnn --machine=p100x4x4 --plan-out -
+expect 0 '^mesh gpu=3$' m.dnn --machine=p100x4x4 --devices=3 --plan-out -
+expect 0 '^mesh node=3,gpu=4$' m.dnn --ranks=12 --machine=p100x4x4 --plan-out -
+expect 0 '^mesh gpu=1$' m.dnn --machine=p100x4x4 --ranks=1 --plan-out -
+expect 0 '^mesh a=5,b=2$' m.dnn --machine=p100x4x4 --mesh=a=5,b=2 --plan-out -
+expect 0 '^mesh data=2$' m.dnn --machine=p100x4x4 --plan-in good.plan --plan-out -
+expect 0 '^mesh data=3$' m.dnn --devices=3 --plan-out -
+expect 2 '11 devices cannot .*; 9 and 12 can' m.dnn --machine=p100x4x4 --devices=11
+expect 2 "17 devices are asked for, the machine 'p100x4x4' has 16" m.dnn --machine=p100x4x4 --mesh=x=17
+expect 2 'devices=4, but there are 3 ranks: x=3' m.dnn --mesh=x=3 --devices=4
+expect 2 'devices: expected a number' m.dnn --devices=0
+sed 's/mesh data=2/mesh data=3/' good.plan >3.plan
+expect 1 "3.plan:2:1: error: the plan is for 3 devices, the machine 'pcie2' has 2" m.dnn --machine=pcie2 --plan-in 3.plan
+expect 0 '' m.dnn --machine="$root/samples/machines/pcie2.machine" --mesh=data=2 -o 2m.cu
+expect 0 '' m.dnn --ranks=2 -o 2d.cu
+check "the machine does not change the program of a plan" cmp -s 2m.cu 2d.cu
 
 printf 'plan 1 m\nmesh data=2\nrelu n/data\ndense1 co/data\n' >a.plan
 printf 'plan 1 m\nmesh data=2\n\ndense1 co/data # the same\nrelu n/data\n' >b.plan

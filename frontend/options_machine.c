@@ -1,0 +1,61 @@
+// --machine: from a name or a file to the machine, and from it to the mesh.
+#include "../ir/suggest.h"
+#include "diag.h"
+#include "options.h"
+#include "output.h"
+
+static int print_list(Arena *arena) {
+  printf("%-10s %7s\n", "machine", "devices");
+  for (int i = 0; i < machine_presets_len; i++) {
+    const char *name = machine_preset_name(arena, i);
+    printf("%-10s %7d  %s\n", name, machine_devices(machine_preset(arena, name)), machine_preset_summary(arena, i));
+  }
+  return EXIT_RIGHT;
+}
+
+static int no_such_machine(Arena *arena, const char *name) {
+  Strings names = {0};
+  for (int i = 0; i < machine_presets_len; i++) vec_push(arena, &names, machine_preset_name(arena, i));
+  vec_push(arena, &names, "list");
+  const char *nearest = suggest_nearest(name, names.at, names.len);
+  if (nearest != NULL) return misuse("--machine: there is no machine '%s'; did you mean '%s'?", name, nearest);
+  return misuse("--machine: there is no machine '%s'; --machine=list prints those there are, and the name of a file has a '.' or a '/'",
+                        name);
+}
+
+int options_take_machine(Arena *arena, const char *value, Options *options) {
+  if (options->machine != NULL) return misuse("--machine is given twice");
+  if (str_eq(value, "list")) return print_list(arena);
+  options->machine = machine_preset(arena, value);
+  if (options->machine != NULL) return -1;
+  if (strpbrk(value, "./") == NULL) return no_such_machine(arena, value);
+  size_t len;
+  const char *text = input_file(arena, value, &len);
+  if (text == NULL) return EXIT_INPUT;
+  diag_add_source(value, text, len);
+  Problems problems = {.arena = arena};
+  Machine *machine = NEW(arena, Machine);
+  *machine = machine_read(value, text, len, &problems);
+  options->machine = machine;
+  return diag_problems(&problems) ? EXIT_INPUT : -1;
+}
+
+// "4 node of 4 gpu"
+static const char *levels_text(Arena *arena, const Machine *machine) {
+  Text text = {.arena = arena};
+  for (int l = machine->n_levels - 1; l >= 0; l--)
+    text_printf(&text, "%s%d %s", text.len > 0 ? " of " : "", machine->level[l].count, machine_unit_name(machine, l));
+  return text.len > 0 ? text_str(&text) : "one device";
+}
+
+int options_fit_machine(Arena *arena, Options *o) {
+  const Machine *machine = o->machine;
+  const int all = machine_devices(machine), devices = o->ranks_given ? mesh_ranks(&o->mesh) : all;
+  if (devices > all)
+    return misuse("%d devices are asked for, the machine '%s' has %d", devices, machine->name, all);
+  if (o->mesh_given) return -1;
+  int nearest[2];
+  if (machine_mesh(machine, devices, &o->mesh, nearest)) return -1;
+  return misuse("%d devices cannot be the same number on each unit of '%s' (%s); %d and %d can, or any with --mesh",
+                        devices, machine->name, levels_text(arena, machine), nearest[0], nearest[1]);
+}
