@@ -180,6 +180,7 @@ static const GradientCase gradient_cases[] = {
     {"param x[b, t, 3] = normal(); param m[b, s, 2] = normal(); y = additive_attention(x, m, units);", {"b = 2, t = 3, s = 4, units = 4", "b = 1, t = 1, s = 1, units = 1", "b = 3, t = 2, s = 3, units = 2"}},
     {"param x[b, t, 3] = normal(); param m[b, s, 2] = normal(); y = multiplicative_attention(x, m);", {"b = 2, t = 3, s = 4", "b = 1, t = 1, s = 1", "b = 3, t = 2, s = 3"}},
     {"param x[b, 2, 3] = normal(); param m[b, s, 4] = normal(); input word[b, s]: int < 7; y = multiplicative_attention(x, m, keep = [word]);", {"b = 2, s = 5", "b = 1, s = 8", "b = 3, s = 6"}},
+    {"param x[b, 2, 3] = normal(); param m[b, s, 4] = normal(); input word[b, s]: int < 1; y = multiplicative_attention(x, m, keep = [word]);", {"b = 2, s = 5"}}, // all is padding
     {"param x[$, 3] = normal(); param w[6, 3] = normal(); param b[6] = normal(); input label[$]: int < 6; y = sampled_cross_entropy(x, w, b, label, samples = 9);", {"4", "2, 3", "1", "7"}},
     // chains, so that sums of several contributions to one gradient are among them
     {"param x[n, 3] = normal(); h = dense(x, 5) |> relu; y = dense(h, 2) + dense(h * h, 2);", {"n = 4", "n = 1", "n = 3"}},
