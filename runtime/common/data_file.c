@@ -38,14 +38,17 @@ static bool read_some(gzFile gz, const char *path, unsigned char *bytes, size_t 
   return true;
 }
 
+// A file is opened more than once, so a pipe is of no use, and nobody waits for one to be written to.
 static bool open_gz(const char *path, gzFile *gz, struct stat *info, Fault *fault) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return cannot_read(fault, path, strerror(errno));
-  if (fstat(fd, info) != 0 || S_ISDIR(info->st_mode)) {
-    const int error = errno;
-    const bool directory = S_ISDIR(info->st_mode);
+  const char *reason = fstat(fd, info) != 0      ? strerror(errno)
+                       : S_ISDIR(info->st_mode)  ? "it is a directory"
+                       : !S_ISREG(info->st_mode) ? "it is no regular file"
+                                                 : NULL;
+  if (reason != NULL) {
     close(fd);
-    return cannot_read(fault, path, directory ? "it is a directory" : strerror(error));
+    return cannot_read(fault, path, reason);
   }
   *gz = gzdopen(fd, "rb");
   if (*gz == NULL) {
@@ -71,7 +74,6 @@ static bool wrong_size(Fault *fault, const char *path, size_t has, size_t wants)
 
 static bool map(DataFile *file, const struct stat *info, Fault *fault) {
   const size_t has = (size_t)info->st_size;
-  if (!S_ISREG(info->st_mode)) return cannot_read(fault, file->path, "it is no regular file");
   if (file->size == DATA_FILE_ANY) file->size = has;
   if (has != file->size) return wrong_size(fault, file->path, has, file->size);
   if (has == 0) return true; // nothing can be mapped, and nothing is

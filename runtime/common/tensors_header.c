@@ -272,7 +272,7 @@ bool tensor_file_open(TensorFile *file, const char *path, bool all, Fault *fault
   *file = (TensorFile){.path = path, .fd = -1, .ranges = malloc(((size_t)run.n_stored + 1) * sizeof *file->ranges)};
   if (file->ranges == NULL) return fault_set(fault, FAIL_RUN, "out of memory");
   for (int i = 0; i < run.n_stored; i++) file->ranges[i] = (Range){-1, -1};
-  file->fd = open(path, O_RDONLY | O_CLOEXEC);
+  file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // no waiting for the writer of a pipe
   if (file->fd < 0) return fault_set(fault, FAIL_RUN, "cannot read %s: %s", path, strerror(errno));
   return read_header(file, all, fault);
 }

@@ -52,7 +52,7 @@ static bool read_lines(Vocabulary *v, Fault *fault) {
   for (size_t start = 0; start < v->file.size;) {
     const unsigned char *end = memchr(bytes + start, '\n', v->file.size - start);
     const size_t length = (end == NULL ? v->file.size : (size_t)(end - bytes)) - start;
-    add_word(v, start, length);
+    add_word(v, start, length > 0 && bytes[start + length - 1] == '\r' ? length - 1 : length);
     start += length + 1;
   }
   return true;

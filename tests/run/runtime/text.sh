@@ -86,6 +86,9 @@ done
 pair lines_plan "lines(\"source.txt\", test = \"test-source.txt\", $words)" \
   "lines(\"target.txt\", test = \"test-target.txt\", begin = 2, $words)" --ranks=4 --mesh a=2,b=2 --plan=random:3
 lines lines_plan 4 0
+right "words that end with carriage returns" sh -c "cp -r data crlf && sed 's/\$/\r/' data/words >crlf/words && ! cmp -s data/words crlf/words"
+right "lines of them" sh -c "rm -f log; ./lines1 --quiet --data crlf --eval --log log"
+right "lines of them: the values" python3 "$here/make_text.py" check_lines log data 0
 pair lines_held "lines(\"source.txt\", test = 0.2, $words)" "lines(\"target.txt\", test = 0.2, begin = 2, $words)" --ranks=2
 lines lines_held 2 0.2
 pair lines_bytes 'lines("source.txt", test = 0.1)' 'lines("source.txt", test = 0.1, end = 10)' --ranks=1 -D batch=3
@@ -135,6 +138,8 @@ refuses text short.txt "too short: 2 tokens"
 refuses text cut.txt.gz "truncated"
 refuses text folder.txt "it is a directory"
 refuses text missing.txt "No such file"
+mkfifo data/bad_pipe.txt
+refuses text pipe.txt "it is no regular file"
 refuses tokens empty.bin "no file of tokens"
 refuses tokens no_magic.bin "no file of tokens: neither .npy nor a header of 256 words that begins with 20240520 or 20240801"
 refuses tokens raw.bin "no file of tokens"
