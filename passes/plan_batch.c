@@ -52,7 +52,7 @@ static void follow_batch(Dividing *d, Batch *b, int id) {
   if (op->kind != OP_COMPUTE) return;
   op_visit_reads(op, ask_batch, b);
   if (b->found < 0 || (op->reduce == REDUCE_ARGMAX && b->found >= op->n_out)) return;
-  if (b->reads > 0) dividing_add(d, id, b->found);
+  if (b->reads > 0) dividing_add(d, id, b->found, 1);
   if (b->found < op->n_out) b->dim[op->out] = b->found;
 }
 

@@ -110,7 +110,7 @@ static void divide_lookup(Dividing *d, int id, const bool *multiplied) {
   int table;
   if (lookup_rows(d->graph, op, &table) < 0 || multiplied[table]) return;
   const int column = choose_column(op, access_to(op->body, table));
-  if (column >= 0) dividing_add(d, id, column);
+  if (column >= 0) dividing_add(d, id, column, 1);
 }
 
 static void divide_all(Arena *arena, const Model *model, const Graph *graph, Plan *plan) {
@@ -122,8 +122,8 @@ static void divide_all(Arena *arena, const Model *model, const Graph *graph, Pla
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     const int dim = product_with_weight(graph, op, &weight, &data) ? choose_output(&d, op, weight) : -1;
-    if (dim >= 0) dividing_add(&d, i, dim);
-    else if (is_packing(graph, op)) dividing_add(&d, i, -1);
+    if (dim >= 0) dividing_add(&d, i, dim, 1);
+    else if (is_packing(graph, op)) dividing_add(&d, i, -1, 1);
     else divide_lookup(&d, i, multiplied);
   }
   if (graph == model->train) dividing_store(&d);
@@ -165,7 +165,7 @@ static void divide_dense(Arena *arena, const Model *model, const Graph *graph, P
     const Op *op = &graph->ops.at[i];
     const bool dense = product_with_weight(graph, op, &weight, &data) && windows[op->out] == 0;
     const int dim = dense ? choose_output(&d, op, weight) : -1;
-    if (dim >= 0) dividing_add(&d, i, dim);
+    if (dim >= 0) dividing_add(&d, i, dim, 1);
   }
   if (graph == model->train) dividing_store(&d);
 }

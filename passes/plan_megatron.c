@@ -18,12 +18,15 @@
 #include "contraction.h"
 #include "rewrite.h"
 
+enum { WHOLE = -1, FOLLOWS = -2 };
+
 typedef struct Megatron {
   Dividing d;
   const Expr **scores; // by operator: what the second product of attention reads of the first; NULL of others
   bool *is_product;    // by operator: with a weight
   bool *taken;         // by operator: the second of a pair
-  int *divided;        // by operator: the dimension that is to be divided, or -1
+  int *divided;        // by operator: the dimension that is to be divided, WHOLE or FOLLOWS
+  bool *is_heads;      // by operator: what is divided are heads
   int64_t heads;       // the fewest of any projection; 0: there is no attention
 } Megatron;
 
@@ -120,20 +123,31 @@ static void find_column(Megatron *m, int id) {
     dividing_walk(&m->d, op->out, dims[i], go_on, &way);
     if (!way.heads && !(way.rows && !way.other) && !way.labels) continue;
     if (way.heads && (m->heads == 0 || op->dims[dims[i]].extent < m->heads)) m->heads = op->dims[dims[i]].extent;
+    m->is_heads[id] = way.heads;
     for (int s = 0; s < way.summed.len; s++) m->taken[way.summed.at[s]] = true;
     m->divided[id] = dims[i];
     return;
   }
 }
 
-// Tables that have more rows than columns are those of a vocabulary.
+// Tables that have more rows than columns are those of a vocabulary. Others are looked up whole, wherever else they are read.
 static void find_lookup(Megatron *m, int id) {
   const Op *op = &m->d.graph->ops.at[id];
   int table;
   const int rows = lookup_rows(m->d.graph, op, &table);
   if (rows < 0) return;
   const int64_t columns = tensor_elements(graph_tensor(m->d.graph, table)) / op->dims[rows].extent;
-  if (op->dims[rows].extent > columns) m->divided[id] = rows;
+  m->divided[id] = op->dims[rows].extent > columns ? rows : WHOLE;
+}
+
+// The gradient of such a table is made where its rows are.
+static void find_lookup_gradient(Megatron *m, int id) {
+  const Op *op = &m->d.graph->ops.at[id];
+  const double elements = (double)tensor_elements(graph_tensor(m->d.graph, op->out));
+  if (op->kind != OP_COMPUTE || op->phase != PHASE_BACKWARD) return;
+  for (int d = 0; d < op->n_out; d++)
+    if (is_pinned_by_input(m->d.graph, op, d) && (double)op->dims[d].extent > elements / (double)op->dims[d].extent)
+      m->divided[id] = d;
 }
 
 static Megatron megatron_of(Arena *arena, const Model *model, const Graph *graph, Plan *plan) {
@@ -142,12 +156,14 @@ static Megatron megatron_of(Arena *arena, const Model *model, const Graph *graph
   m.scores = NEW_ARRAY(arena, const Expr *, n);
   m.is_product = NEW_ARRAY(arena, bool, n);
   m.taken = NEW_ARRAY(arena, bool, n);
+  m.is_heads = NEW_ARRAY(arena, bool, n);
   m.divided = NEW_ARRAY(arena, int, n);
-  for (int i = 0; i < n; i++) m.divided[i] = -1;
+  for (int i = 0; i < n; i++) m.divided[i] = FOLLOWS;
   find_attention(&m);
   for (int i = 0; i < n; i++) {
     find_column(&m, i);
     find_lookup(&m, i);
+    find_lookup_gradient(&m, i);
   }
   return m;
 }
@@ -165,10 +181,16 @@ static uint32_t fast_axes(const Mesh *mesh, int64_t heads) {
   return axes;
 }
 
+// Queries that share a head of keys and values stay together.
+static int64_t unit_of(const Megatron *m, int id) {
+  const int64_t extent = m->divided[id] >= 0 ? m->d.graph->ops.at[id].dims[m->divided[id]].extent : 1;
+  return m->is_heads[id] && extent % m->heads == 0 ? extent / m->heads : 1;
+}
+
 static void add_ops(Megatron *m, uint32_t axes) {
   m->d.axes = axes;
   for (int i = 0; i < m->d.graph->ops.len; i++)
-    if (m->divided[i] >= 0) dividing_add(&m->d, i, m->divided[i]);
+    if (m->divided[i] != FOLLOWS) dividing_add(&m->d, i, m->divided[i], unit_of(m, i));
 }
 
 void plan_make_megatron(Arena *arena, const Model *model, Plan *plan, Problems *problems) {

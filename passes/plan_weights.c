@@ -26,9 +26,11 @@ Dividing dividing_new(Arena *arena, const Model *model, const Graph *graph, Plan
   d.readers = NEW_ARRAY(arena, Ids, graph->tensors.len);
   d.seen = NEW_ARRAY(arena, int, graph->tensors.len);
   d.dim = NEW_ARRAY(arena, int, graph->ops.len);
+  d.unit = NEW_ARRAY(arena, int64_t, graph->ops.len);
   NoteReaders notes = {&d, 0};
   for (; notes.op < graph->ops.len; notes.op++) {
     d.dim[notes.op] = -1;
+    d.unit[notes.op] = 1;
     if (graph->ops.at[notes.op].phase == PHASE_FORWARD) op_visit_reads(&graph->ops.at[notes.op], note_reader, &notes);
   }
   return d;
@@ -155,14 +157,15 @@ void plan_add_batch(Arena *arena, Plan *plan, const Tensor *input, uint32_t axes
   vec_push(arena, &plan->lines, line);
 }
 
-void dividing_add(Dividing *d, int id, int dim) {
+void dividing_add(Dividing *d, int id, int dim, int64_t unit) {
   const Op *op = &d->graph->ops.at[id];
   PlanLine line = {.subject = PLAN_OP, .graph = d->graph->name, .name = graph_tensor(d->graph, op->out)->name};
   PlanChoice choice = {.kind = CHOICE_REPLICATE};
-  if (dim >= 0) choice = (PlanChoice){.kind = CHOICE_SPLIT, .dim = op->dims[dim].name, .unit = 1};
+  if (dim >= 0) choice = (PlanChoice){.kind = CHOICE_SPLIT, .dim = op->dims[dim].name, .unit = unit};
   plan_choose(&line, &d->plan->mesh, d->axes, choice);
   vec_push(d->arena, &d->plan->lines, line);
   d->dim[id] = dim;
+  d->unit[id] = unit;
 }
 
 // ---- parameters as they are read -----------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ static void cut_op(Cutting *c, int id) {
   const Graph *graph = c->d->graph;
   const Op *op = c->op = &graph->ops.at[id];
   c->dim = c->d->dim[id];
-  c->op_unit = 1;
+  c->op_unit = c->d->unit[id];
   if (op->kind == OP_VIEW && c->cut[op->in] >= 0)
     c->cut[op->out] = sharding_through_view(graph_tensor(graph, op->in), graph_tensor(graph, op->out), c->cut[op->in],
                                             c->unit[op->in], &c->unit[op->out]);

@@ -15,6 +15,7 @@ typedef struct Dividing {
   uint32_t axes; // the axes of the mesh, as a set of bits
   Ids *readers;  // by tensor: the operators of the forward pass that read it
   int *dim;      // by operator: the dimension that its line divides, or -1
+  int64_t *unit; // by operator: in units of so much
   int *seen;     // by tensor: the last walk that came to it
   int walks;
 } Dividing;
@@ -38,8 +39,8 @@ bool is_pinned_by_input(const Graph *graph, const Op *op, int dim);
 typedef bool DimVisitFn(void *ctx, int op, int op_dim);
 void dividing_walk(Dividing *d, int tensor, int dim, DimVisitFn *visit, void *ctx);
 
-// Adds a line that divides a dimension of an operator, or (dim -1) has all of it on every rank along the axes.
-void dividing_add(Dividing *d, int op, int dim);
+// Adds a line that divides a dimension of an operator in whole units, or (dim -1) has all of it on every rank along the axes.
+void dividing_add(Dividing *d, int op, int dim, int64_t unit);
 // Adds lines that store parameters as the operators that are divided, and those that follow them, read them.
 void dividing_store(Dividing *d);
 // Adds the line of an input that is divided along its first dimension, the batch.

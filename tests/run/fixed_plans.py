@@ -44,6 +44,15 @@ def alexnet_model(params):
     return {"all_gather": gather(16 * made, 4), "reduce_scatter": gather(16 * made, 4), "all_reduce": reduce(3 * 16, 4)}
 
 
+def llama_megatron(params):
+    """Two blocks with eight heads of keys and values for 32 of queries: two sums of [batch, steps, width] in each direction of a
+    block, the words looked up, the gradient of what the logits are made of, maximum, sum and picked logit of every step. For the
+    norm of the gradients a square of every parameter that is divided: all but those of the norms."""
+    states, width = 4 * 2048, 4096
+    divided = sum(not name.endswith("gamma") for name in params)
+    return {"all_reduce": reduce(states * width * (4 * 2 + 2) + 3 * states + divided, 4)}
+
+
 FORMS = [  # model, definitions, mesh, plan, form
     ("mlp", "", "gpu=4", "single", nothing),
     ("mlp", "", "gpu=4", "model", mlp_model),
@@ -53,6 +62,7 @@ FORMS = [  # model, definitions, mesh, plan, form
     ("alexnet", "batch=16", "gpu=2", "owt", sample_plans.alexnet),
     ("vgg16", "", "gpu=4", "owt", sample_plans.vgg16),
     ("gpt2", "", "data=2,tensor=4", "megatron", sample_plans.gpt2_tensor_data),
+    ("llama", "layers=2 kv_heads=8", "tensor=4", "megatron", llama_megatron),
 ]
 
 
