@@ -25,6 +25,7 @@ typedef struct Tensor {
   int64_t range;                // integers: values lie in [0, range); 0: unknown
   int producer;                 // operator that computes it, or -1
   int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; else -1
+  bool inlined;                 // made and read within one kernel, whatever the plan: see passes/cost_inline.c
   int shard;                    // of inputs and stored tensors: number of the @shard(...) that speaks for it, or 0
   Layout layout;                // in the sharded graph
   Loc loc;

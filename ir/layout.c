@@ -57,6 +57,19 @@ int mesh_parts(const Mesh *mesh, uint32_t axes) {
   return parts;
 }
 
+int mesh_rank_at(const Mesh *mesh, uint32_t axes, int coordinate) {
+  int rank = 0, stride = 1;
+  for (int a = mesh->n_axes - 1; a >= 0; a--) {
+    const int size = mesh->axis[a].size;
+    if (axes >> a & 1) {
+      rank += coordinate % size * stride;
+      coordinate /= size;
+    }
+    stride *= size;
+  }
+  return rank;
+}
+
 OpSharding sharding_replicate(void) {
   OpSharding sharding;
   for (int a = 0; a < MESH_MAX_AXES; a++) {

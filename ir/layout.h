@@ -76,6 +76,8 @@ uint32_t layout_axes_of(const Layout *layout, int n_axes, int dim);
 // The combined coordinate of `rank` on a set of axes, slowest first, and how many there are.
 int mesh_coordinate(const Mesh *mesh, int rank, uint32_t axes);
 int mesh_parts(const Mesh *mesh, uint32_t axes);
+// The rank with that combined coordinate on the axes, and 0 on the others.
+int mesh_rank_at(const Mesh *mesh, uint32_t axes, int coordinate);
 // What `rank` holds of a dimension.
 Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64_t extent);
 

@@ -7,9 +7,12 @@ static const struct ReshardInfo {
   LayoutKind from, to;
   int same_dim;
   ReshardHow how;
+  ReshardPattern pattern;
+  int rounds;
 } reshard_table[RESHARD_KINDS] = {
 #define LAYOUT_ANY LAYOUT_KINDS
-#define RESHARD(name, from, to, same_dim, how, bytes) {#name, LAYOUT_##from, LAYOUT_##to, same_dim, RESHARD_##how},
+#define RESHARD(name, from, to, same_dim, how, bytes, pattern, rounds) \
+  {#name, LAYOUT_##from, LAYOUT_##to, same_dim, RESHARD_##how, RESHARD_##pattern, rounds},
 #include "reshard.def"
 #undef RESHARD
 #undef LAYOUT_ANY
@@ -18,6 +21,10 @@ static const struct ReshardInfo {
 const char *reshard_name(ReshardKind kind) { return reshard_table[kind].name; }
 
 ReshardHow reshard_how(ReshardKind kind) { return reshard_table[kind].how; }
+
+ReshardPattern reshard_pattern(ReshardKind kind) { return reshard_table[kind].pattern; }
+
+int reshard_rounds(ReshardKind kind) { return reshard_table[kind].rounds; }
 
 ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim) {
   for (int kind = 0; kind < RESHARD_KINDS; kind++) {
@@ -30,7 +37,7 @@ ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim) {
 double reshard_bytes(ReshardKind kind, double n, int p, double x) {
   (void)x;
   switch (kind) {
-#define RESHARD(name, from, to, same_dim, how, bytes) case RESHARD_##name: return bytes;
+#define RESHARD(name, from, to, same_dim, how, bytes, pattern, rounds) case RESHARD_##name: return bytes;
 #include "reshard.def"
 #undef RESHARD
   case RESHARD_KINDS: break;
@@ -112,14 +119,21 @@ static bool within(const Mesh *mesh, const Shape *shape, const Layout *inner, co
   return true;
 }
 
+// The longest part of a dimension: the first one where it is cut plainly, any one where windows are held.
+static int64_t longest_part(const Mesh *mesh, const Shape *shape, const Layout *layout, int dim) {
+  const uint32_t axes = layout_axes_of(layout, mesh->n_axes, dim);
+  if (cut_is_plain(&layout->cut[dim], shape->extent[dim])) return part(mesh, shape, layout, 0, dim).len;
+  int64_t longest = 0;
+  const int parts = layout->cut[dim].units == 0 ? 1 : mesh_parts(mesh, axes);
+  for (int i = 0; i < parts; i++) longest = max_i64(longest, part(mesh, shape, layout, mesh_rank_at(mesh, axes, i), dim).len);
+  return longest;
+}
+
+// No axis cuts two dimensions: some rank has the longest part of each.
 int64_t layout_elements(const Mesh *mesh, const Shape *shape, const Layout *layout) {
-  int64_t most = 0;
-  for (int rank = 0; rank < mesh_ranks(mesh); rank++) {
-    int64_t elements = 1;
-    for (int i = 0; i < shape->rank; i++) elements *= part(mesh, shape, layout, rank, i).len;
-    most = max_i64(most, elements);
-  }
-  return most;
+  int64_t elements = 1;
+  for (int i = 0; i < shape->rank; i++) elements *= longest_part(mesh, shape, layout, i);
+  return elements;
 }
 
 // ---- which step ----------------------------------------------------------------------------------------------------

@@ -5,13 +5,16 @@
 #include "layout.h"
 
 typedef enum ReshardKind {
-#define RESHARD(name, from, to, same_dim, how, bytes) RESHARD_##name,
+#define RESHARD(name, from, to, same_dim, how, bytes, pattern, rounds) RESHARD_##name,
 #include "reshard.def"
 #undef RESHARD
   RESHARD_KINDS
 } ReshardKind;
 
 typedef enum ReshardHow { RESHARD_LOCAL, RESHARD_COLLECTIVE, RESHARD_MESSAGES } ReshardHow;
+
+// Whom a rank sends to: see reshard.def.
+typedef enum ReshardPattern { RESHARD_NONE, RESHARD_RING, RESHARD_PAIRS, RESHARD_ROOT, RESHARD_NEIGHBOUR } ReshardPattern;
 
 typedef struct Shape { // of a whole tensor
   int rank;
@@ -26,6 +29,8 @@ typedef struct Reshard {
 
 const char *reshard_name(ReshardKind kind);
 ReshardHow reshard_how(ReshardKind kind);
+ReshardPattern reshard_pattern(ReshardKind kind);
+int reshard_rounds(ReshardKind kind);
 // The row of the table for a change along one axis (to is not partial); same_dim: both shard the same dimension.
 ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim);
 // The table's formula. n, p and x: see reshard.def.

@@ -6,17 +6,51 @@
 #include "../ir/machine.h"
 #include "../ir/reshard.h"
 
+// What joins the ranks along a set of axes, where all groups of such ranks are busy at once. Rank r is on device r.
+typedef struct LevelLinks {
+  bool used;   // something goes over links of this level
+  int hops;    // steps of a walk through all ranks, in order, that go over this level and none above
+  int depth;   // the same of a tree
+  int most;    // ranks of a group in what a link leads to
+  double ring; // seconds a byte of what goes from each of these to the next
+  double own;  // seconds a byte of what one rank sends out, where one rank of each group does
+  double all;  // the same where all do
+} LevelLinks;
+
+typedef struct AxisLinks {
+  int ranks; // of a group
+  LevelLinks level[MACHINE_MAX_LEVELS];
+} AxisLinks;
+
+AxisLinks cost_links(const Machine *machine, const Mesh *mesh, uint32_t axes);
+
 // A machine with the ranks of a mesh on its devices, in order: what links the ranks along a set of axes have.
 typedef struct CostModel {
   const Machine *machine;
   const Mesh *mesh;
   bool f64;
+  const AxisLinks *links; // by set of axes; NULL: found at every call
 } CostModel;
+// With all links found. The machine and the mesh are to stay as long as the model does.
+CostModel cost_model(Arena *arena, const Machine *machine, const Mesh *mesh, bool f64);
+// Bytes of an element.
+int cost_element(const CostModel *model, ScalarType type);
+// Marks tensors that are inlined: one element by element operator makes them and one operator of the same phase reads them, which
+// runs over the same elements. A property of the graph as it is before it is planned, so that a plan changes nothing in it.
+void cost_mark_inlined(Graph *train);
 
 // Of the slowest rank: operations and bytes of its block of the iteration space, by the roofline.
 double cost_of_op(const CostModel *model, const Graph *graph, const Op *op);
 // One step of the table of changes (ir/reshard.def) of a tensor whose elements take so many bytes.
-double cost_of_reshard(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element);
+double cost_of_reshard(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
+                       int element);
+// The same, with the level that takes longest; MACHINE_MAX_LEVELS: it is within a rank.
+typedef struct StepCost {
+  double seconds, bytes;
+  int level;
+} StepCost;
+StepCost cost_of_step(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
+                      int element);
 
 typedef struct Cost {
   double step;                                  // seconds: the sum of the others
