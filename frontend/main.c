@@ -97,10 +97,11 @@ static bool read_plan(Driver *d, Compilation *c) {
   c->plan = plan_read(name, text, len, &c->problems);
   c->plan_source = (PlanSource){.kind = PLAN_FILE, .file = name};
   const bool any_mesh = !d->options.mesh_given;
-  if (any_mesh && (!d->options.ranks_given || mesh_ranks(&c->mesh) == mesh_ranks(&c->plan.mesh))) c->mesh = c->plan.mesh;
+  if (any_mesh && (!d->options.ranks_given || mesh_ranks(&c->mesh) == mesh_ranks(&c->plan.mesh)))
+    c->mesh = c->plan.mesh;
   if (c->machine != NULL && mesh_ranks(&c->mesh) > machine_devices(c->machine))
-    problem_add(&c->problems, c->plan.mesh_loc, "the plan is for %d devices, the machine '%s' has %d", mesh_ranks(&c->mesh),
-                c->machine->name, machine_devices(c->machine));
+    problem_add(&c->problems, c->plan.mesh_loc, "the plan is for %d devices, the machine '%s' has %d",
+                mesh_ranks(&c->mesh), c->machine->name, machine_devices(c->machine));
   return !diag_problems(&c->problems);
 }
 
@@ -109,7 +110,9 @@ static bool write_text(Driver *d, const char *path, const char *text) {
 }
 
 // What is wanted of the plan, as text; NULL: nothing.
-typedef struct PlanTexts { const char *written, *shown; } PlanTexts;
+typedef struct PlanTexts {
+  const char *written, *shown;
+} PlanTexts;
 
 static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
   Text text = {.arena = d->arena};
@@ -120,8 +123,27 @@ static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
   return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL};
 }
 
+// Whether the program fits the devices of its machine; a plan that was read from a file is taken as it is.
+static bool fits_machine(const Driver *d, const Compilation *c) {
+  static const double GIB = 1024.0 * 1024 * 1024;
+  if (c->machine == NULL) return true;
+  const double need = (double)c->program->arena_bytes, have = c->machine->device.memory;
+  if (!d->options.quiet)
+    fprintf(stderr, "parcc: predicted step time %.4g ms on %d devices of %s, memory %.3g of %.3g GiB\n",
+            c->predicted.step * 1e3, mesh_ranks(&c->mesh), c->machine->name, need / GIB, have / GIB);
+  if (need <= have) return true;
+  const bool read = c->plan_source.kind == PLAN_FILE;
+  fprintf(stderr,
+          "parcc: %s: a device needs %.3g GiB and has %.3g GiB: a batch of less than %lld, more devices, or a plan "
+          "that cuts what "
+          "is large would need less\n",
+          read ? "warning" : "error", need / GIB, have / GIB, (long long)c->model->batch);
+  return read;
+}
+
 static int write_program(Driver *d, const Compilation *c, const PlanTexts *plan) {
   const Options *o = &d->options;
+  if (!fits_machine(d, c)) return EXIT_INPUT;
   if (plan->written != NULL && !write_text(d, o->plan_out, plan->written)) return EXIT_INPUT;
   if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
@@ -150,7 +172,12 @@ static int compile(Driver *d) {
   int code;
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
-  Compilation c = {.arena = d->arena, .machine = o->machine, .mesh = o->mesh, .plan_source = o->plan, .strip_bytes = o->strip_bytes, .problems = {.arena = d->arena}};
+  Compilation c = {.arena = d->arena,
+                   .machine = o->machine,
+                   .mesh = o->mesh,
+                   .plan_source = o->plan,
+                   .strip_bytes = o->strip_bytes,
+                   .problems = {.arena = d->arena}};
   c.model = elaborate(d, file);
   if (c.model == NULL || (o->plan_in != NULL && !read_plan(d, &c))) return EXIT_INPUT;
   PlanTexts plan = {NULL, NULL};

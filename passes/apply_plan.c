@@ -67,8 +67,9 @@ static int made(Applier *ap, int tensor, int version, Phase phase, const Op *nea
   int at = made(ap, tensor, v.parent, demands_phase(&ap->demands.of[tensor].at[v.parent]), near);
   const Layout from = graph_tensor(ap->graph, at)->layout;
   const Shape shape = shape_of(graph_tensor(ap->graph, at));
+  const RouteBy by = {ap->mesh, ap->demands.model, graph_tensor(ap->graph, at)->type};
   arena_reset(ap->scratch);
-  const Route route = route_find(ap->scratch, ap->mesh, &shape, &from, &v.layout);
+  const Route route = route_find(ap->scratch, &by, &shape, &from, &v.layout);
   if (route.n == 0) fatal("no way from one layout to another");
   for (int i = 0; i < route.n; i++) at = add_reshard(ap, at, &route.layout[i], phase, near);
   return ap->demands.of[tensor].at[version].tensor = at;
@@ -128,10 +129,10 @@ static void finish(Applier *ap, int *tensor, const Layout *layout) {
   *tensor = wanted(ap, *tensor, &want, &near);
 }
 
-void pass_apply_plan(Graph *graph, const Mesh *of_model) {
+void pass_apply_plan(Graph *graph, const Mesh *of_model, const CostModel *model) {
   Mesh mesh = *of_model;
   mesh.partial_batches = str_eq(graph->name, "eval");
-  Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(graph, &mesh), .scratch = arena_new()};
+  Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(graph, &mesh, model), .scratch = arena_new()};
   const Op *old = graph->ops.at;
   const int n = graph->ops.len;
   const Layout everywhere = layout_replicated();

@@ -43,11 +43,14 @@ Layout demands_leaving(const Graph *graph, int tensor, const Layout *layout, con
 
 // ---- collecting ----------------------------------------------------------------------------------------------------
 
-int demands_find(const Demands *d, int tensor, const Layout *want) {
-  const Versions *versions = &d->of[tensor];
+static int find_version(const Versions *versions, const Mesh *mesh, const Layout *want) {
   for (int v = 0; v < versions->len; v++)
-    if (reshard_axes(d->mesh, &versions->at[v].layout, want) == 0) return v;
+    if (reshard_axes(mesh, &versions->at[v].layout, want) == 0) return v;
   return -1;
+}
+
+int demands_find(const Demands *d, int tensor, const Layout *want) {
+  return find_version(&d->of[tensor], d->mesh, want);
 }
 
 static void demand(Demands *d, int tensor, const Layout *want, Phase phase) {
@@ -59,7 +62,10 @@ static void demand(Demands *d, int tensor, const Layout *want, Phase phase) {
   d->of[tensor].at[version].read |= 1u << phase;
 }
 
-typedef struct Reader { Demands *d; const Op *op; } Reader;
+typedef struct Reader {
+  Demands *d;
+  const Op *op;
+} Reader;
 
 static void demand_of_read(void *ctx, int tensor) {
   const Reader *r = ctx;
@@ -89,21 +95,23 @@ static void demand_of_leaving(Demands *d, int tensor, const Layout *layout) {
 }
 
 static void enter(Demands *d, int tensor) {
-  vec_push(d->arena, &d->of[tensor], (Version){.layout = graph_tensor(d->graph, tensor)->layout, .parent = -1, .tensor = tensor});
+  vec_push(d->arena, &d->of[tensor],
+           (Version){.layout = graph_tensor(d->graph, tensor)->layout, .parent = -1, .tensor = tensor});
 }
 
 // An axis of size 1 leaves nothing to reduce.
 static Layout result_layout(const Graph *graph, const Op *op, int result, const Mesh *mesh) {
   Layout layout = sharding_result(graph, op, result, mesh);
   for (int a = 0; a < mesh->n_axes; a++)
-    if (layout.axis[a].kind == LAYOUT_PARTIAL && mesh->axis[a].size == 1) layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+    if (layout.axis[a].kind == LAYOUT_PARTIAL && mesh->axis[a].size == 1)
+      layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   return layout;
 }
 
 // ---- which version from which --------------------------------------------------------------------------------------
 
 typedef struct Tree { // over the versions of one tensor, and perhaps one more that nobody asked for
-  const Mesh *mesh;
+  const RouteBy *by;
   const Shape *shape;
   Arena *scratch;
   const Layout **layout;
@@ -114,7 +122,7 @@ typedef struct Tree { // over the versions of one tensor, and perhaps one more t
 
 static RouteCost cost_between(Tree *t, int from, int to) {
   RouteCost *cost = &t->between[from * t->n + to];
-  if (cost->starts < 0) *cost = route_find(t->scratch, t->mesh, t->shape, t->layout[from], t->layout[to]).cost;
+  if (cost->starts < 0) *cost = route_find(t->scratch, t->by, t->shape, t->layout[from], t->layout[to]).cost;
   return *cost;
 }
 
@@ -156,7 +164,8 @@ static Layout whole_layout(const Mesh *mesh, const Versions *versions, bool part
     int others = 0;
     for (int v = 1; v < versions->len; v++)
       others += (reshard_axes(mesh, &versions->at[0].layout, &versions->at[v].layout) >> a & 1) != 0;
-    if (partial ? whole.axis[a].kind == LAYOUT_PARTIAL : others > 1) whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+    if (partial ? whole.axis[a].kind == LAYOUT_PARTIAL : others > 1)
+      whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   }
   for (int i = 0; i < LAYOUT_MAX_RANK; i++)
     if (layout_axes_of(&whole, mesh->n_axes, i) == 0) whole.cut[i] = (Cut){0};
@@ -165,17 +174,17 @@ static Layout whole_layout(const Mesh *mesh, const Versions *versions, bool part
 
 enum { MAX_TRIED = 6 }; // of more versions only the whole is tried as the first one
 
-// Parents of all versions of a tensor. The whole is a version, too, if that is cheaper (one gathering for several that are wanted
-// in one place each), or if nothing can be made of the version that is nearest to partial results: a window.
-static void plan_versions(Demands *d, Arena *scratch, int tensor) {
-  Versions *versions = &d->of[tensor];
+// Parents of all versions of a tensor, and what making them takes. The whole is a version, too, if that is cheaper (one gathering for
+// several that are wanted in one place each), or if nothing can be made of the version that is nearest to partial results: a window.
+static RouteCost plan_versions(Arena *arena, Arena *scratch, const RouteBy *by, const Shape *shape,
+                               Versions *versions) {
   const int n = versions->len;
   const bool partial = is_partial(&versions->at[0].layout);
-  if (n <= 1 || (n == 2 && !partial)) return;
-  const Layout whole = whole_layout(d->mesh, versions, partial);
-  const Shape shape = shape_of(graph_tensor(d->graph, tensor));
-  Tree tree = {.mesh = d->mesh, .shape = &shape, .scratch = scratch, .n = n, .partial = partial};
-  const int asked = demands_find(d, tensor, &whole), hub = asked < 0 ? n : asked;
+  if (n <= 1) return (RouteCost){0, 0};
+  if (n == 2 && !partial) return route_find(scratch, by, shape, &versions->at[0].layout, &versions->at[1].layout).cost;
+  const Layout whole = whole_layout(by->mesh, versions, partial);
+  Tree tree = {.by = by, .shape = shape, .scratch = scratch, .n = n, .partial = partial};
+  const int asked = find_version(versions, by->mesh, &whole), hub = asked < 0 ? n : asked;
   tree.n += hub == n;
   tree.layout = NEW_ARRAY(scratch, const Layout *, n + 1);
   for (int v = 0; v < n; v++) tree.layout[v] = &versions->at[v].layout;
@@ -191,11 +200,29 @@ static void plan_versions(Demands *d, Arena *scratch, int tensor) {
     least = cost;
     memcpy(best, parent, sizeof *best * (size_t)tree.n);
   }
-  if (tree.n > n && best[n] >= 0) vec_push(d->arena, versions, (Version){.layout = whole, .tensor = -1});
+  if (tree.n > n && best[n] >= 0) vec_push(arena, versions, (Version){.layout = whole, .tensor = -1});
   for (int v = 1; v < versions->len; v++) {
     versions->at[v].parent = best[v];
     versions->at[v].early = tree.partial && best[v] == 0;
   }
+  return least;
+}
+
+double demands_cost(const CostModel *model, const Tensor *tensor, const Layout *made, const Layout *const *want,
+                    int n) {
+  Versions versions = {0};
+  int same = 0;
+  while (same < n && reshard_axes(model->mesh, made, want[same]) == 0) same++;
+  if (same == n) return 0;
+  Arena *scratch = arena_new();
+  const RouteBy by = {model->mesh, model, tensor->type};
+  const Shape shape = shape_of(tensor);
+  vec_push(scratch, &versions, (Version){.layout = *made, .parent = -1});
+  for (int i = same; i < n; i++)
+    if (find_version(&versions, model->mesh, want[i]) < 0) vec_push(scratch, &versions, (Version){.layout = *want[i]});
+  const double seconds = plan_versions(scratch, scratch, &by, &shape, &versions).amount;
+  arena_free(scratch);
+  return seconds;
 }
 
 static void spread_phases(Versions *versions) {
@@ -209,8 +236,8 @@ Phase demands_phase(const Version *version) {
   return first == PHASE_REPORT && version->read >> PHASE_UPDATE & 1 ? PHASE_BACKWARD : first;
 }
 
-Demands demands_of_graph(Graph *graph, const Mesh *mesh) {
-  Demands demands = {.graph = graph, .mesh = mesh, .arena = graph->arena}, *d = &demands;
+Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model) {
+  Demands demands = {.graph = graph, .mesh = mesh, .model = model, .arena = graph->arena}, *d = &demands;
   const Layout everywhere = layout_replicated();
   d->of = NEW_ARRAY(graph->arena, Versions, graph->tensors.len);
   for (int t = 0; t < graph->tensors.len; t++)
@@ -231,7 +258,11 @@ Demands demands_of_graph(Graph *graph, const Mesh *mesh) {
   demand_of_leaving(d, graph->gradient_norm, &everywhere);
   Arena *scratch = arena_new();
   for (int t = 0; t < graph->tensors.len; t++) {
-    plan_versions(d, scratch, t);
+    const Tensor *tensor = graph_tensor(graph, t);
+    const RouteBy by = {mesh, model, tensor->type};
+    const Shape shape = shape_of(tensor);
+    if (d->of[t].len > 2 || (d->of[t].len == 2 && is_partial(&tensor->layout)))
+      plan_versions(graph->arena, scratch, &by, &shape, &d->of[t]);
     spread_phases(&d->of[t]);
     arena_reset(scratch);
   }

@@ -26,14 +26,21 @@ static void merge_products(Compilation *c) {
 }
 
 static void plan(Compilation *c) {
+  cost_mark_inlined(c->model->train);
   pass_plan(c);
+  if (c->machine != NULL) {
+    CostModel *cost = NEW(c->arena, CostModel);
+    *cost = cost_model(c->arena, c->machine, &c->mesh, c->model->f64);
+    c->cost = cost;
+  }
   c->whole_batches = plan_whole_batches(c->model, &c->mesh);
 }
 
 static void apply_plan(Compilation *c) {
-  pass_apply_plan(c->model->init, &c->mesh);
-  pass_apply_plan(c->model->train, &c->mesh);
-  pass_apply_plan(c->model->eval, &c->mesh);
+  pass_apply_plan(c->model->init, &c->mesh, c->cost);
+  pass_apply_plan(c->model->train, &c->mesh, c->cost);
+  pass_apply_plan(c->model->eval, &c->mesh, c->cost);
+  if (c->cost != NULL) c->predicted = cost_of_graph(c->cost, c->model->train);
 }
 
 // What is small beside a strip is kept.

@@ -6,6 +6,7 @@
 #include "../ir/model.h"
 #include "../ir/plan.h"
 #include "../ir/program.h"
+#include "cost.h"
 
 typedef struct Compilation {
   Arena *arena;
@@ -17,6 +18,8 @@ typedef struct Compilation {
   Plan plan;         // as read from a file; from pass "plan" on as made
   Problems problems; // of the plan: where there are some after a pass, nothing more is to be run
   const char *whole_batches; // from pass "plan" on: why an evaluation takes whole batches only; NULL: it takes any
+  const CostModel *cost; // from pass "plan" on; NULL: no machine
+  Cost predicted;        // of a training step, from pass "apply-plan" on, where there is a machine
   Program *program; // from pass "lower" on
 } Compilation;
 

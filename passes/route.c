@@ -3,11 +3,15 @@
 
 #include <math.h>
 
-enum { MAX_OPTIONS = 4, MAX_STATES = 256, ELEMENT = 4 };
+enum { MAX_OPTIONS = 4, MAX_STATES = 256 };
 
-typedef struct Option { AxisLayout axis; Cut cut; } Option; // of one axis
+typedef struct Option {
+  AxisLayout axis;
+  Cut cut;
+} Option; // of one axis
 
 typedef struct Search {
+  const RouteBy *by;
   const Mesh *mesh;
   const Shape *shape;
   const Layout *from, *to;
@@ -25,9 +29,11 @@ typedef struct State {
   int before;
 } State;
 
-bool route_cheaper(RouteCost a, RouteCost b) { return a.bytes != b.bytes ? a.bytes < b.bytes : a.starts < b.starts; }
+bool route_cheaper(RouteCost a, RouteCost b) {
+  return a.amount != b.amount ? a.amount < b.amount : a.starts < b.starts;
+}
 
-RouteCost route_cost_add(RouteCost a, RouteCost b) { return (RouteCost){a.bytes + b.bytes, a.starts + b.starts}; }
+RouteCost route_cost_add(RouteCost a, RouteCost b) { return (RouteCost){a.amount + b.amount, a.starts + b.starts}; }
 
 Shape shape_of(const Tensor *tensor) {
   Shape shape = {.rank = tensor->rank};
@@ -97,6 +103,13 @@ static bool worth_trying(const Search *s, const State *to, Reshard step) {
   return step.kind != RESHARD_exchange || (reshard_axes(s->mesh, &to->layout, s->to) & step.axes) == 0;
 }
 
+// Bytes of the busiest rank, or seconds.
+static double amount_of(const Search *s, const Layout *from, const Layout *to, Reshard step) {
+  const CostModel *model = s->by->model;
+  if (model == NULL) return reshard_cost(s->mesh, s->shape, from, to, step, 4);
+  return cost_of_reshard(model, s->shape, from, to, step, cost_element(model, s->by->type));
+}
+
 static void relax(const Search *s, State *states, int from, int to) {
   static const int starts[] = {[RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
   const State *x = &states[from];
@@ -104,7 +117,7 @@ static void relax(const Search *s, State *states, int from, int to) {
   Reshard step;
   if (!y->valid || y->done || !reshard_find(s->mesh, s->shape, &x->layout, &y->layout, &step)) return;
   if (!worth_trying(s, y, step)) return;
-  const RouteCost own = {reshard_cost(s->mesh, s->shape, &x->layout, &y->layout, step, ELEMENT), starts[reshard_how(step.kind)]};
+  const RouteCost own = {amount_of(s, &x->layout, &y->layout, step), starts[reshard_how(step.kind)]};
   const RouteCost cost = route_cost_add(x->cost, own);
   if (y->reached && !route_cheaper(cost, y->cost)) return;
   y->reached = true;
@@ -115,7 +128,8 @@ static void relax(const Search *s, State *states, int from, int to) {
 static int nearest(const State *states, int n) {
   int best = -1;
   for (int i = 0; i < n; i++)
-    if (states[i].reached && !states[i].done && (best < 0 || route_cheaper(states[i].cost, states[best].cost))) best = i;
+    if (states[i].reached && !states[i].done && (best < 0 || route_cheaper(states[i].cost, states[best].cost)))
+      best = i;
   return best;
 }
 
@@ -131,8 +145,11 @@ static Route route_to(const Search *s, const State *states, int end) {
   return route;
 }
 
-Route route_find(Arena *scratch, const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to) {
-  Search search = {.mesh = mesh, .shape = shape, .from = from, .to = to, .axes = reshard_axes(mesh, from, to)}, *s = &search;
+Route route_find(Arena *scratch, const RouteBy *by, const Shape *shape, const Layout *from, const Layout *to) {
+  const Mesh *mesh = by->mesh;
+  Search search =
+             {.by = by, .mesh = mesh, .shape = shape, .from = from, .to = to, .axes = reshard_axes(mesh, from, to)},
+         *s = &search;
   list_options(s, false);
   if (s->n_states > MAX_STATES) list_options(s, true);
   State *states = NEW_ARRAY(scratch, State, s->n_states + 1);

@@ -8,12 +8,12 @@ typedef struct Traffic { // by kind of collective
 } Traffic;
 
 typedef struct Stats {
-  int64_t parameters, states;    // elements
-  double multiply_adds;          // forward, per sample
-  double step_flops;             // forward, backward and update, whole batch
-  int64_t activations;           // bytes kept from forward to backward, per rank
-  int64_t peak, lower_bound;     // bytes, per rank
-  Traffic step, report;          // communication of a training step without and of a report on it
+  int64_t parameters, states; // elements
+  double multiply_adds;       // forward, per sample
+  double step_flops;          // forward, backward and update, whole batch
+  int64_t activations;        // bytes kept from forward to backward, per rank
+  int64_t peak, lower_bound;  // bytes, per rank
+  Traffic step, report;       // communication of a training step without and of a report on it
 } Stats;
 
 static double points(const Op *op) {
@@ -26,7 +26,8 @@ static double multiply_adds(const Graph *graph) {
   double n = 0;
   Contraction c;
   for (int i = 0; i < graph->ops.len; i++)
-    if (graph->ops.at[i].phase == PHASE_FORWARD && contraction_match(graph, &graph->ops.at[i], &c)) n += points(&graph->ops.at[i]);
+    if (graph->ops.at[i].phase == PHASE_FORWARD && contraction_match(graph, &graph->ops.at[i], &c))
+      n += points(&graph->ops.at[i]);
   return n;
 }
 
@@ -53,8 +54,8 @@ static Stats collect(const Compilation *c) {
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
     const int backward = p->starts[PROC_BACKWARD];
-    if (!buffer->persistent && buffer->first >= p->starts[PROC_FORWARD] && buffer->first < backward && buffer->last > backward &&
-        buffer->last < p->starts[PROC_EVALUATE])
+    if (!buffer->persistent && buffer->first >= p->starts[PROC_FORWARD] && buffer->first < backward &&
+        buffer->last > backward && buffer->last < p->starts[PROC_EVALUATE])
       s.activations += buffer->bytes;
   }
   add_traffic(&s.step, &p->procedure[PROC_FORWARD]);
@@ -69,8 +70,8 @@ static const char *traffic_json(Arena *arena, const Traffic *traffic) {
   Text text = {.arena = arena};
   for (int kind = 0; kind < RESHARD_KINDS; kind++)
     if (traffic->count[kind] > 0)
-      text_printf(&text, "%s\"%s\": {\"count\": %d, \"bytes\": %.0f}", text.len > 0 ? ", " : "", reshard_name((ReshardKind)kind),
-                  traffic->count[kind], traffic->bytes[kind]);
+      text_printf(&text, "%s\"%s\": {\"count\": %d, \"bytes\": %.0f}", text.len > 0 ? ", " : "",
+                  reshard_name((ReshardKind)kind), traffic->count[kind], traffic->bytes[kind]);
   return text_str(&text);
 }
 
@@ -83,13 +84,34 @@ static const char *traffic_rows(Arena *arena, const char *of, const Traffic *tra
   return text_str(&text);
 }
 
+// What a training step is predicted to take: nothing where no machine is known.
+static const char *predicted(const Compilation *c, bool json) {
+  if (c->cost == NULL) return "";
+  const Cost *cost = &c->predicted;
+  Text text = {.arena = c->arena};
+  text_printf(&text,
+              json ? ", \"predicted\": {\"step_seconds\": %.6g, \"compute_seconds\": %.6g, \"update_seconds\": %.6g, "
+                     "\"communication_bytes\": %.0f, \"communication_seconds\": {"
+                   : "predicted training step (seconds)   %.6g\n  operators                         %.6g\n"
+                     "  update                            %.6g\n  bytes of the busiest rank         %.0f\n",
+              cost->step, cost->compute, cost->update, cost->bytes);
+  for (int l = 0; l <= MACHINE_MAX_LEVELS; l++) {
+    if (l >= c->machine->n_levels && l < MACHINE_MAX_LEVELS) continue;
+    const char *name = l < MACHINE_MAX_LEVELS ? c->machine->level[l].name : "local";
+    text_printf(&text, json ? "%s\"%s\": %.6g" : "%s  changes of layout, %-14s %.6g\n", json && l > 0 ? ", " : "", name,
+                cost->communication[l]);
+  }
+  if (json) text_printf(&text, "}}");
+  return text_str(&text);
+}
+
 const char *stats_print(const Compilation *c, bool json) {
   const Stats s = collect(c);
   const char *format =
       json ? "{\"model\": \"%s\", \"ranks\": %d, \"batch\": %lld, \"parameters\": %lld, \"state_elements\": %lld, "
              "\"forward_multiply_adds_per_sample\": %.0f, \"step_flops\": %.0f, \"activation_bytes\": %lld, "
              "\"peak_bytes\": %lld, \"peak_lower_bound_bytes\": %lld, "
-             "\"step_communication\": {%s}, \"report_communication\": {%s}}\n"
+             "\"step_communication\": {%s}, \"report_communication\": {%s}%s}\n"
            : "model                               %s on %d ranks, batch %lld\n"
              "parameters                          %lld\n"
              "state (elements)                    %lld\n"
@@ -98,10 +120,13 @@ const char *stats_print(const Compilation *c, bool json) {
              "activations per rank (bytes)        %lld\n"
              "peak memory per rank (bytes)        %lld\n"
              "  largest sum of live tensors       %lld\n"
-             "%s%s";
-  const char *step = json ? traffic_json(c->arena, &s.step) : traffic_rows(c->arena, "communication of a training step", &s.step);
-  const char *report = json ? traffic_json(c->arena, &s.report) : traffic_rows(c->arena, "  and of a report on it", &s.report);
+             "%s%s%s";
+  const char *step =
+      json ? traffic_json(c->arena, &s.step) : traffic_rows(c->arena, "communication of a training step", &s.step);
+  const char *report =
+      json ? traffic_json(c->arena, &s.report) : traffic_rows(c->arena, "  and of a report on it", &s.report);
   return arena_printf(c->arena, format, c->model->name, mesh_ranks(&c->mesh), (long long)c->model->batch,
-                      (long long)s.parameters, (long long)s.states, s.multiply_adds, s.step_flops, (long long)s.activations,
-                      (long long)s.peak, (long long)s.lower_bound, step, report);
+                      (long long)s.parameters, (long long)s.states, s.multiply_adds, s.step_flops,
+                      (long long)s.activations, (long long)s.peak, (long long)s.lower_bound, step, report,
+                      predicted(c, json));
 }

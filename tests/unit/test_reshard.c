@@ -28,7 +28,7 @@ static void every_pair_has_a_row(void) {
 // Steps of a route: kind and axes of each.
 static Route route(const Mesh *mesh, const Shape *shape, Layout from, Layout to, Reshard *steps) {
   Arena *arena = arena_new();
-  const Route found = route_find(arena, mesh, shape, &from, &to);
+  const Route found = route_find(arena, &(RouteBy){.mesh = mesh}, shape, &from, &to);
   for (int i = 0; i < found.n; i++) {
     CHECK(reshard_find(mesh, shape, &from, &found.layout[i], &steps[i]));
     from = found.layout[i];
@@ -48,29 +48,29 @@ static void routes_are_those_expected(void) {
 
   // What is summed over all ranks is summed at once.
   Route r = route(&two_axes, &shape, with(with(whole, 0, sum(), &shape), 1, sum(), &shape), whole, s);
-  CHECK(r.n == 1 && is_step(s[0], RESHARD_all_reduce, 3) && r.cost.bytes == 2 * n * 7 / 8);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_all_reduce, 3) && r.cost.amount == 2 * n * 7 / 8);
   // Of which each needs a part: no more than that part.
   r = route(&two_axes, &shape, with(whole, 1, sum(), &shape), with(whole, 1, shard(0), &shape), s);
-  CHECK(r.n == 1 && is_step(s[0], RESHARD_reduce_scatter, 2) && r.cost.bytes == n * 3 / 4);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_reduce_scatter, 2) && r.cost.amount == n * 3 / 4);
   // First the part, then the other sum, of a part only.
   r = route(&two_axes, &shape, with(with(whole, 0, sum(), &shape), 1, sum(), &shape), with(whole, 1, shard(1), &shape), s);
   CHECK(r.n == 2 && is_step(s[0], RESHARD_reduce_scatter, 2) && is_step(s[1], RESHARD_all_reduce, 1));
-  CHECK(r.cost.bytes == n * 3 / 4 + 2 * (n / 4) / 2);
+  CHECK(r.cost.amount == n * 3 / 4 + 2 * (n / 4) / 2);
   // One dimension over two axes is put together at once.
   r = route(&two_axes, &shape, with(with(whole, 0, shard(0), &shape), 1, shard(0), &shape), whole, s);
-  CHECK(r.n == 1 && is_step(s[0], RESHARD_all_gather, 3) && r.cost.bytes == n * 7 / 8);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_all_gather, 3) && r.cost.amount == n * 7 / 8);
   // First what makes it smaller (nothing moves), then the rest.
   r = route(&two_axes, &shape, with(whole, 0, shard(0), &shape), with(whole, 1, shard(1), &shape), s);
-  CHECK(r.n == 2 && is_step(s[0], RESHARD_slice, 2) && is_step(s[1], RESHARD_all_gather, 1) && r.cost.bytes == n / 4 / 2);
+  CHECK(r.n == 2 && is_step(s[0], RESHARD_slice, 2) && is_step(s[1], RESHARD_all_gather, 1) && r.cost.amount == n / 4 / 2);
   // A sum that one rank needs.
   r = route(&two_axes, &shape, with(whole, 1, sum(), &shape), with(whole, 1, pin(2), &shape), s);
-  CHECK(r.n == 1 && is_step(s[0], RESHARD_reduce, 2) && r.cost.bytes == n);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_reduce, 2) && r.cost.amount == n);
   // A window over blocks: parts, then their borders.
   Layout window = with(whole, 1, shard(0), &shape);
   window.cut[0] = (Cut){16, 1, 1, 1, 1};
   r = route(&two_axes, &shape, with(whole, 1, sum(), &shape), window, s);
   CHECK(r.n == 2 && is_step(s[0], RESHARD_reduce_scatter, 2) && is_step(s[1], RESHARD_reblock, 2));
-  CHECK(r.cost.bytes == n * 3 / 4 + 2 * 24 * 4);
+  CHECK(r.cost.amount == n * 3 / 4 + 2 * 24 * 4);
   // Nothing is made from windows.
   CHECK(!reshard_find(&two_axes, &shape, &window, &whole, s));
   CHECK(reshard_find(&two_axes, &shape, &whole, &window, s) && is_step(s[0], RESHARD_slice, 2));
