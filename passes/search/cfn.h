@@ -20,10 +20,10 @@ typedef struct CfnVariable {
 
 typedef struct CfnFunction {
   int arity;
-  int var[CFN_MAX_ARITY];             // different ones
+  int var[CFN_MAX_ARITY]; // different ones
   int n_classes[CFN_MAX_ARITY];
   const int *class_of[CFN_MAX_ARITY]; // [n_values of the variable]: 0 .. n_classes - 1
-  const double *cost;                 // over the classes, row-major, >= 0. Functions that are alike share tables: pointers are equal.
+  const double *cost; // over the classes, row-major, >= 0. Functions that are alike share tables: pointers are equal.
 } CfnFunction;
 
 typedef struct Cfn {
@@ -38,21 +38,29 @@ typedef struct Cfn {
 typedef struct CfnSolution {
   bool feasible; // false: no assignment is allowed, or none was found
   int *value;    // by variable
-  double cost;   // cfn_cost of it
-  double bound;  // proved: nothing costs less. cost == bound: an optimum
+  double cost;   // cfn_cost of it; INFINITY
+  double bound;  // proved: nothing costs less. cost == bound: an optimum. INFINITY: proved that nothing is allowed
   // How it went.
-  int eliminated;      // variables that were eliminated before anything was enumerated
-  int kept;            // variables of the core that was left
-  int64_t pruned;      // values that were proved not to be needed
-  int64_t operations;  // entries of tables that were computed: the measure of work that a budget limits
+  int eliminated;     // variables that were eliminated before anything was enumerated
+  int kept;           // variables of the core that was left
+  int64_t pruned;     // values that were proved not to be needed
+  int64_t operations; // entries of tables that were computed: the measure of work that a budget limits
 } CfnSolution;
 
 // Sum of the constant, the chosen values and the functions, in the order in which they stand.
 double cfn_cost(const Cfn *cfn, const int *value);
 double cfn_weight(const Cfn *cfn, int limit, const int *value);
+// Whether the assignment keeps the limits and costs less than INFINITY.
+bool cfn_allows(const Cfn *cfn, const int *value);
+// Ends the compiler with an internal error if the network is not as is said above.
+void cfn_check(const Cfn *cfn);
 
-// The best assignment. budget: how many operations may be spent (deterministic; <= 0: any number); when they are spent the best
-// assignment found and the proved bound are returned. start: an assignment that is known already, or NULL.
+// The best assignment. Costs are compared as whole numbers of a unit, of which the optimum has at least 2^40 where it is not zero
+// beside the constant: what is proved holds up to (variables + functions) / 2^40 of it, and that is the rounding of cost == bound.
+// Of assignments that cost the same there, the same one is always given: variables are decided in the reverse order of their
+// elimination, each with its first cheapest value. Weights whose sums are whole numbers (bytes) are held exactly.
+// budget: how many operations may be spent (deterministic; <= 0: any number); when they are spent the
+// best assignment found and the proved bound are returned. start: an assignment that is known already, or NULL.
 CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start);
 
 // The problem in the formats of other solvers: toulbar2's cfn (JSON) and CPLEX LP.

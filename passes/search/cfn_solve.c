@@ -1,0 +1,144 @@
+// The exact minimum of a cost function network, in steps of growing effort:
+//
+//   1. elimination with little room for tables. Most networks of layers end here.
+//   2. values that others make needless are removed (cfn_reduce.c), then elimination with more and more room; between the
+//      rounds, an assignment from the bounds, improved one variable at a time.
+//   3. what still does not fit is searched (cfn_search.c), as long as the budget lasts.
+//
+// With limits the same is done without them first: if its optimum keeps them it is the optimum. Otherwise cfn_limits.c.
+#include "cfn_net.h"
+
+#include <stdlib.h>
+
+enum { COARSE = 8 }; // an incumbent that costs less than 2^-8 of the first upper bound: once more, with a finer unit
+
+static const double ROOM[] = {1 << 16, 1 << 20, 1 << 23, 1 << 25};
+enum { ROOMS = sizeof ROOM / sizeof ROOM[0] };
+
+// Tries what the bounds of a split elimination suggest.
+static void suggest(Net *net, const Elimination *done, Incumbent *best) {
+  int *first = NEW_ARRAY(net->arena, int, net->n_vars);
+  if (net_search(net, done, NULL, best, 0, first) == INFINITY) return;
+  net_offer(net, best, first);
+  net_descend(net, first);
+  net_offer(net, best, first);
+  if (best->units < net->worst) net->worst = best->units;
+}
+
+// Leaves the last elimination in *last. Gives the bound in units.
+static double solve(Net *net, Incumbent *best, Elimination **last) {
+  double bound = net->constant;
+  for (int i = 0; i < ROOMS; i++) {
+    Elimination *done = net_eliminate(net, net->arena, NULL, net->worst, ROOM[i]);
+    *last = done;
+    if (done->bound > bound) bound = done->bound;
+    if (done->split == 0) return net_search(net, done, NULL, best, -1, NULL);
+    if (done->bound == INFINITY) return best->units;
+    suggest(net, done, best);
+    if (net_spent(net)) break;
+    if (i == 0) net_reduce(net);
+  }
+  const double searched = net_search(net, *last, NULL, best, -1, NULL);
+  return searched > bound ? searched : fmin(bound, best->units);
+}
+
+// An upper bound of what the cheapest assignment costs: of the cheapest value of each variable, or the sum of all maxima.
+static double greatest(const double *at, int64_t n) {
+  double most = 0;
+  for (int64_t i = 0; i < n; i++)
+    if (at[i] < INFINITY && at[i] > most) most = at[i];
+  return most;
+}
+
+static double upper_bound(const Cfn *cfn, const int *start) {
+  int *value = NEW_ARRAY(cfn->arena, int, cfn->variables.len);
+  double sum = 0;
+  for (int x = 0; x < cfn->variables.len; x++) {
+    const CfnVariable *v = &cfn->variables.at[x];
+    for (int k = 1; k < v->n_values; k++)
+      if (v->cost[k] < v->cost[value[x]]) value[x] = k;
+    sum += greatest(v->cost, v->n_values);
+  }
+  const double mine = cfn_allows(cfn, value) ? cfn_cost(cfn, value) - cfn->constant : INFINITY;
+  const double given = start != NULL && cfn_allows(cfn, start) ? cfn_cost(cfn, start) - cfn->constant : INFINITY;
+  if (fmin(mine, given) < INFINITY) return fmax(fmin(mine, given), 0);
+  for (int i = 0; i < cfn->functions.len; i++) {
+    const CfnFunction *f = &cfn->functions.at[i];
+    int64_t size = 1;
+    for (int k = 0; k < f->arity; k++) size *= f->n_classes[k];
+    sum += greatest(f->cost, size);
+  }
+  return sum;
+}
+
+static bool offer_start(const Net *net, const int *start, Incumbent *best) {
+  int *at = NEW_ARRAY(net->arena, int, net->n_vars);
+  for (int x = 0; x < net->n_vars; x++) {
+    while (at[x] < net->vars[x].n && net->vars[x].value[at[x]] < start[x]) at[x]++;
+    if (at[x] == net->vars[x].n || net->vars[x].value[at[x]] != start[x]) return false;
+  }
+  return net_offer(net, best, at);
+}
+
+typedef struct Result {
+  CfnSolution solution; // its values in the solver's arena
+  double units, bound;  // in units
+  double unit;
+} Result;
+
+static Net *open_net(const Cfn *cfn, Arena *arena, Arena *scratch, double worst, bool limits, int64_t budget,
+                     int64_t spent, const int *start, Incumbent *best) {
+  Net *net = net_new(cfn, arena, worst, limits);
+  net->scratch = scratch;
+  net->budget = budget;
+  net->operations = spent;
+  if (start != NULL && cfn_allows(cfn, start)) offer_start(net, start, best);
+  return net;
+}
+
+static Result solve_at(const Cfn *cfn, Arena *arena, Arena *scratch, double worst, int64_t budget, int64_t spent,
+                       const int *start) {
+  Incumbent best = {NULL, INFINITY};
+  Net *net = open_net(cfn, arena, scratch, worst, false, budget, spent, start, &best);
+  Elimination *done = NULL;
+  double bound = solve(net, &best, &done);
+  CfnSolution solution = {.eliminated = done == NULL ? 0 : done->eliminated, .pruned = net->pruned};
+  if (cfn->n_limits > 0 && best.value != NULL && !cfn_allows(cfn, best.value)) {
+    best = (Incumbent){NULL, INFINITY};
+    spent = net->operations;
+    net = open_net(cfn, arena, scratch, worst, true, budget, spent, start, &best);
+    bound = fmax(fmin(bound, best.units), net_solve_limits(net, &best));
+    solution.pruned = net->pruned;
+  }
+  solution.kept = net->n_vars - solution.eliminated;
+  solution.operations = net->operations;
+  solution.value = best.value;
+  return (Result){solution, best.units, bound, net->unit};
+}
+
+CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start) {
+  cfn_check(cfn);
+  Arena *arena = arena_new(), *scratch = arena_new();
+  double worst = upper_bound(cfn, start);
+  Result result = solve_at(cfn, arena, scratch, worst, budget, 0, start);
+  while (result.solution.value != NULL) { // the unit was that of a much dearer assignment
+    const double better = fmax(cfn_cost(cfn, result.solution.value) - cfn->constant, 0);
+    if (better == 0 || better * (1 << COARSE) >= worst) break;
+    worst = better;
+    result = solve_at(cfn, arena, scratch, worst, budget, result.solution.operations, result.solution.value);
+  }
+  CfnSolution solution = result.solution;
+  solution.feasible = solution.value != NULL;
+  solution.cost = solution.bound = INFINITY;
+  if (solution.feasible) {
+    int *value = NEW_ARRAY(cfn->arena, int, cfn->variables.len);
+    memcpy(value, solution.value, sizeof *value * (size_t)cfn->variables.len);
+    solution.value = value;
+    solution.cost = cfn_cost(cfn, value);
+  }
+  if (solution.feasible && result.bound >= result.units) solution.bound = solution.cost;
+  else if (result.bound < INFINITY) solution.bound = fmin(cfn->constant + result.bound * result.unit, solution.cost);
+  arena_free(arena);
+  arena_free(scratch);
+  return solution;
+}
