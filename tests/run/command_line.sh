@@ -158,6 +158,7 @@ expect 1 'm.dnn:1:1: error: expected .machine. and its name' m.dnn --machine=m.d
 expect 2 'is given twice' m.dnn --machine=h200 --machine=h200
 expect 0 '^mesh node=4,gpu=4$' m.dnn --machine=p100x4x4 --plan-out -
 expect 0 '^mesh gpu=3$' m.dnn --machine=p100x4x4 --devices=3 --plan-out -
+expect 0 'predicted training step' m.dnn --machine=p100x4x4 --stats
 expect 0 '^mesh node=3,gpu=4$' m.dnn --ranks=12 --machine=p100x4x4 --plan-out -
 expect 0 '^mesh gpu=1$' m.dnn --machine=p100x4x4 --ranks=1 --plan-out -
 expect 0 '^mesh a=5,b=2$' m.dnn --machine=p100x4x4 --mesh=a=5,b=2 --plan-out -

@@ -1,5 +1,6 @@
 // The formulas of costs against closed forms worked out by hand.
-#include "../../passes/cost.h"
+#include "../../passes/demands.h"
+#include "../../passes/route.h"
 
 #include <math.h>
 
@@ -196,6 +197,25 @@ static void largest_parts(void) {
   }
 }
 
+// What several want of a tensor is made once, and nothing that is there already is paid.
+static void wants_are_paid_once(void) {
+  Arena *arena = arena_new();
+  const Mesh mesh = mesh_of(4, 4);
+  const CostModel model = cost_model(arena, &two_levels, &mesh, false);
+  const Tensor t = {.name = "t", .rank = 2, .extent = {1000, 1000}};
+  const Layout partial = along(2, sum, &large), all = layout_replicated(), part = along(2, rows, &large);
+  const Layout *const want[] = {&all, &all, &part, &partial};
+  const double reduced = cost(&mesh, &large, 2, sum, whole, RESHARD_all_reduce);
+  CHECK(demands_cost(&model, &t, &all, want, 2) == 0);
+  CHECK(demands_cost(&model, &t, &partial, want, 1) == reduced);
+  CHECK(demands_cost(&model, &t, &partial, want, 2) == reduced);
+  // A part and the whole of a sum: the part is scattered and then gathered, or cut off the whole.
+  const double both = demands_cost(&model, &t, &partial, want, 3);
+  const double scattered = cost(&mesh, &large, 2, sum, rows, RESHARD_reduce_scatter) + cost(&mesh, &large, 2, rows, whole, RESHARD_all_gather);
+  CHECK(both == fmin(scattered, reduced + cost(&mesh, &large, 2, whole, rows, RESHARD_slice)));
+  arena_free(arena);
+}
+
 CHECKS(TEST(collectives_within_a_node), TEST(ring_or_tree), TEST(groups_share_a_port),
        TEST(ports_of_each_device_add_up), TEST(units_of_three_and_seven), TEST(dense_layers), TEST(more_takes_no_less),
-       TEST(largest_parts))
+       TEST(largest_parts), TEST(wants_are_paid_once))
