@@ -259,7 +259,7 @@ static void collect_tensors(Builder *b) {
 static Kernel finish(Builder *b) {
   kernel_collapse(b->l->program, &b->kernel, -1, false);
   kernel_find_pins(&b->kernel);
-  kernel_choose_kind(&b->kernel);
+  kernel_choose_kind(b->l->arena, &b->kernel);
   kernel_settle_pins(b->l->arena, &b->kernel);
   if (b->kernel.scatters) kernel_check_scatter(&b->kernel);
   return b->kernel;

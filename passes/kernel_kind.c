@@ -40,14 +40,23 @@ static int64_t largest_inner(const Kernel *k) {
   return largest;
 }
 
+// Stages whose inner dims had one element each, and are gone, become one, so that values are handed on in one loop.
+static void merge_stages(Arena *arena, Kernel *k) {
+  for (int s = 1; s < k->stages.len; s++)
+    for (int i = 0; i < k->stages.at[s].statements.len; i++)
+      vec_push(arena, &k->stages.at[0].statements, k->stages.at[s].statements.at[i]);
+  k->stages.len = 1;
+}
+
 // No reductions and no inner dims: the threads of a block go along the last dim, whatever its extent, so that maps over other
 // sizes are the same kernel.
-static void split_map(Kernel *k) {
+static void split_map(Arena *arena, Kernel *k) {
   if (k->n_dims <= 1) {
     k->kind = KERNEL_FLAT;
     return;
   }
   k->kind = KERNEL_GRID;
+  merge_stages(arena, k);
   k->n_grid = k->n_dims - 1 < MAX_GRID ? k->n_dims - 1 : MAX_GRID;
   for (int s = 0; s < k->stages.len; s++) {
     Stage *stage = &k->stages.at[s];
@@ -55,14 +64,14 @@ static void split_map(Kernel *k) {
   }
 }
 
-void kernel_choose_kind(Kernel *k) {
+void kernel_choose_kind(Arena *arena, Kernel *k) {
   if (k->scatters) {
     k->kind = KERNEL_LANES;
     return;
   }
   const int64_t inner = largest_inner(k);
   if (inner == 0) {
-    split_map(k);
+    split_map(arena, k);
     return;
   }
   Widest w = {k, 0, -1};

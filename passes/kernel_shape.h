@@ -10,7 +10,7 @@ void kernel_take_pieces(Lowering *l, Kernel *kernel);
 // Fills the places (Stage.at) of inner dimensions that are pinned.
 void kernel_find_pins(Kernel *kernel);
 // Chooses the kind: which dimensions the grid takes, and whether a thread or a block does a row.
-void kernel_choose_kind(Kernel *kernel);
+void kernel_choose_kind(Arena *arena, Kernel *kernel);
 // Sums go to the pinned places and no longer ask whether they are there.
 void kernel_settle_pins(Arena *arena, Kernel *kernel);
 // Of a kernel that scatters: every pinned dimension of its result has a place. An internal error if not. Clears `scatters` where

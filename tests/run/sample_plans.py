@@ -303,7 +303,7 @@ def try_parity(name, case):
 
 def try_hand():
     """hand/shard.dnn under plans that know nothing of what it says; the others under their plans."""
-    for name in ("ones", "pending", "windows"):
+    for name in ("cells", "ones", "pending", "windows"):
         with tempfile.TemporaryDirectory(prefix="sample_plans_") as folder:
             model = Model(name, os.path.join(HERE, "hand", name + ".dnn"), [], {}, folder)
             plan = os.path.join(HERE, "hand", name + ".plan")
