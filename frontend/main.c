@@ -123,6 +123,15 @@ static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
   return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL};
 }
 
+// What is proved of a plan that was searched.
+static void report_search(const Search *search) {
+  const double gap = search->cost > search->bound ? 100 * (search->cost - search->bound) / search->cost : 0;
+  fprintf(stderr, "parcc: searched: %.4g ms, no plan takes less than %.4g ms (gap %.2g %%)", search->cost * 1e3, search->bound * 1e3, gap);
+  if (search->approximate > 0)
+    fprintf(stderr, "; what %d tensors that many operators read cost was counted for each of them", search->approximate);
+  fprintf(stderr, "\n");
+}
+
 // Whether the program fits the devices of its machine; a plan that was read from a file is taken as it is.
 static bool fits_machine(const Driver *d, const Compilation *c) {
   static const double GIB = 1024.0 * 1024 * 1024;
@@ -131,6 +140,7 @@ static bool fits_machine(const Driver *d, const Compilation *c) {
   if (!d->options.quiet)
     fprintf(stderr, "parcc: predicted step time %.4g ms on %d devices of %s, memory %.3g of %.3g GiB\n",
             c->predicted.step * 1e3, mesh_ranks(&c->mesh), c->machine->name, need / GIB, have / GIB);
+  if (c->search.done && !d->options.quiet) report_search(&c->search);
   if (need <= have) return true;
   const bool read = c->plan_source.kind == PLAN_FILE;
   fprintf(stderr,

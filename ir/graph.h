@@ -88,6 +88,7 @@ typedef struct Op {
   int in;       // OP_VIEW, OP_RESHARD: the tensor read
   const Opaque *opaque; // OP_OPAQUE
   int shard; // number of the innermost @shard(...) of the model that speaks for it, or 0
+  int origin; // training graph: number of the forward operator that it is, or is part of the gradient of; 0: of none
   OpSharding sharding;
   Loc loc;
 } Op;

@@ -6,7 +6,7 @@ enum { WIDEST_NAME = 48 };
 // ---- words -----------------------------------------------------------------------------------------------------
 
 const char *plan_source_name(PlanSourceKind kind) {
-  static const char *const name[PLAN_NAMED] = {"data", "single", "model", "owt", "megatron", "fsdp"};
+  static const char *const name[PLAN_NAMED] = {"data", "single", "model", "owt", "megatron", "fsdp", "auto"};
   return name[kind];
 }
 

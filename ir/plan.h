@@ -75,6 +75,7 @@ typedef enum PlanSourceKind {
   PLAN_OWT,      // one weird trick: the batch is divided in convolutions, the outputs in dense layers
   PLAN_MEGATRON, // attention by heads, feedforward layers by their hidden units, the vocabulary; the batch over slow axes
   PLAN_FSDP,     // fully sharded: as data, and all that is stored is divided
+  PLAN_AUTO,     // the cheapest on a machine
   PLAN_NAMED,    // how many have a name: those above
   PLAN_RANDOM = PLAN_NAMED, // every operator, input and stored tensor draws uniformly among what it could do
   PLAN_FILE,

@@ -149,7 +149,7 @@ static const Expr *zero_outside(void *ctx, const Expr *e) {
 // ---- from the derivative at an access to the gradient of its tensor ----------------------------------------------
 
 static Op backward_op(const Op *op) {
-  return (Op){.kind = OP_COMPUTE, .phase = PHASE_BACKWARD, .name = op->name, .layer = op->layer, .shard = op->shard, .loc = op->loc};
+  return (Op){.kind = OP_COMPUTE, .phase = PHASE_BACKWARD, .name = op->name, .layer = op->layer, .shard = op->shard, .origin = op->origin, .loc = op->loc};
 }
 
 static const char *grad_name(const Graph *graph, int tensor) {
@@ -602,6 +602,7 @@ void pass_autodiff(Graph *graph) {
   ad.wanted = NEW_ARRAY(graph->arena, bool, n);
   ad.adjoint = NEW_ARRAY(graph->arena, Ids, n);
   mark_wanted(&ad);
+  for (int i = 0; i < n_ops; i++) graph->ops.at[i].origin = graph->ops.at[i].phase == PHASE_FORWARD ? i + 1 : 0;
   if (graph->losses.len > 0) {
     const int loss = graph->losses.at[0].tensor;
     Op seed = {.phase = PHASE_BACKWARD, .name = "loss", .layer = "", .body = expr_real(graph->arena, 1),

@@ -31,7 +31,7 @@ static const Expr *pack(Graph *graph, Op *op, const Expr *access) {
   int dims[IR_MAX_DIMS];
   bool outer[IR_MAX_DIMS];
   outer_dims(graph, op, access, outer);
-  Op packing = {.kind = OP_COMPUTE, .phase = op->phase, .name = "pack", .layer = op->layer, .shard = op->shard, .loc = op->loc};
+  Op packing = {.kind = OP_COMPUTE, .phase = op->phase, .name = "pack", .layer = op->layer, .shard = op->shard, .origin = op->origin, .loc = op->loc};
   packing.n_dims = packing.n_out = access_packing_order(graph, op, access, outer, dims);
   if (packing.n_out > IR_MAX_RANK) return access;
   Index by[IR_MAX_DIMS], index[IR_MAX_RANK];
@@ -110,7 +110,7 @@ static bool ends_with(const Expr *access, const Dims *dims) {
 static const Expr *arrange(Graph *graph, const Op *op, const Expr *access, const Expr *other) {
   Dims order[3] = {dims_of_kind(op, access, other, SHARED), dims_of_kind(op, access, other, ROWS),
                    dims_of_kind(op, other, access, SUMMED)};
-  Op copy = {.kind = OP_COMPUTE, .phase = op->phase, .name = "arrange", .layer = op->layer, .shard = op->shard, .loc = op->loc};
+  Op copy = {.kind = OP_COMPUTE, .phase = op->phase, .name = "arrange", .layer = op->layer, .shard = op->shard, .origin = op->origin, .loc = op->loc};
   Index by[IR_MAX_DIMS], index[IR_MAX_RANK];
   sort(&order[1]);
   if (!ends_with(access, &order[2])) { // neighbours in memory stay neighbours

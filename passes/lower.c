@@ -496,6 +496,7 @@ static const char *plan_text(const Compilation *c) {
   case PLAN_MODEL: return "model parallel: layers are divided along the outputs of their weights";
   case PLAN_OWT: return "one weird trick: the batch is divided in convolutions, the outputs in dense layers";
   case PLAN_MEGATRON: return "megatron: heads, hidden units and the vocabulary are divided, the batch over the other axes";
+  case PLAN_AUTO: return "the cheapest that was found for the machine";
   case PLAN_FSDP: return "fully sharded: the batch is divided over the ranks, and so is all that is stored";
   default:
     return arena_printf(c->arena, "data parallel: the batch of %lld is divided over the ranks, parameters are on every rank",

@@ -8,6 +8,13 @@
 #include "../ir/program.h"
 #include "cost.h"
 
+// How a planner that searches came out: seconds of a step of the plan that it found, and of any plan at least.
+typedef struct Search {
+  bool done;
+  double cost, bound;
+  int approximate; // tensors whose changes of layout it counted more than once
+} Search;
+
 typedef struct Compilation {
   Arena *arena;
   Model *model;     // its graphs become training graphs, then sharded graphs
@@ -19,6 +26,7 @@ typedef struct Compilation {
   Problems problems; // of the plan: where there are some after a pass, nothing more is to be run
   const char *whole_batches; // from pass "plan" on: why an evaluation takes whole batches only; NULL: it takes any
   const CostModel *cost; // from pass "plan" on; NULL: no machine
+  Search search;
   Cost predicted;        // of a training step, from pass "apply-plan" on, where there is a machine
   Program *program; // from pass "lower" on
 } Compilation;

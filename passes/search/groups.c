@@ -1,0 +1,347 @@
+#include "groups.h"
+
+#include "../contraction.h"
+#include "../rewrite.h"
+#include "../sharding.h"
+
+// ---- which operators are one group ---------------------------------------------------------------------------------
+
+// Sets of operators, as a forest of their numbers.
+typedef struct Builder {
+  Groups *g;
+  Arena *arena;
+  int *parent;     // by operator
+  bool *light;     // by operator: element-wise, or a reduction that can be in one kernel with such
+  int *readers;    // by tensor: forward operators that read it
+} Builder;
+
+static int root(int *parent, int i) {
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+// The first in order leads.
+static void unite(int *parent, int i, int j) {
+  i = root(parent, i);
+  j = root(parent, j);
+  if (i != j) parent[i > j ? i : j] = i < j ? i : j;
+}
+
+static bool is_forward(const Op *op) { return op->phase == PHASE_FORWARD && op->kind == OP_COMPUTE; }
+
+static void check_window(void *ctx, const Expr *e) {
+  bool *window = ctx;
+  if (e->kind != EXPR_ACCESS) return;
+  for (int i = 0; i < e->access.rank; i++)
+    *window |= index_plain_dim(&e->access.index[i]) < 0 && !index_is_const(&e->access.index[i]);
+}
+
+static bool is_light(const Builder *b, const Op *op) {
+  const Expr *const *terms;
+  bool window = false;
+  if (!is_forward(op) || products_match(b->g->graph, op, b->arena, &terms) > 0) return false;
+  expr_visit(op->body, check_window, &window);
+  return !window;
+}
+
+// Statements of one composite: they stand in one place.
+static bool same_place(const Op *a, const Op *b) {
+  return str_eq(a->name, b->name) && str_eq(a->layer, b->layer) && a->loc.line == b->loc.line && a->loc.col == b->loc.col;
+}
+
+typedef struct Edge { Builder *b; int reader; } Edge;
+
+static void unite_with_producer(void *ctx, int tensor) {
+  const Edge *edge = ctx;
+  const Builder *b = edge->b;
+  const Graph *graph = b->g->graph;
+  const int producer = graph_tensor(graph, tensor)->producer;
+  if (producer < 0 || !b->light[producer] || !b->light[edge->reader]) return;
+  if (b->readers[tensor] == 1 || same_place(&graph->ops.at[producer], &graph->ops.at[edge->reader])) unite(b->parent, producer, edge->reader);
+}
+
+static void count_reader(void *ctx, int tensor) {
+  Edge *edge = ctx;
+  edge->b->readers[tensor]++;
+}
+
+// The same statement of a layer that is there for every time step.
+static const char *place_key(Arena *arena, const Graph *graph, const Op *op) {
+  const Tensor *out = graph_tensor(graph, op->out);
+  Text text = {.arena = arena};
+  text_printf(&text, "%s %s %d %d %d", op->layer, op->name, op->loc.line, op->loc.col, (int)op->reduce);
+  for (int d = 0; d < op->n_dims; d++) text_printf(&text, " %s %lld", op->dims[d].name, (long long)op->dims[d].extent);
+  text_printf(&text, " %d", out->rank);
+  return text_str(&text);
+}
+
+static void unite_time_steps(Builder *b) {
+  Names seen = {.arena = b->arena};
+  const Graph *graph = b->g->graph;
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    if (!is_forward(op) || op->layer[0] == '\0') continue;
+    const char *key = place_key(b->arena, graph, op);
+    const int before = names_get(&seen, key);
+    if (before < 0) names_set(&seen, key, i);
+    else unite(b->parent, before, i);
+  }
+}
+
+// Gradients go with the operator that they are gradients of.
+static void unite_gradients(Builder *b) {
+  const Graph *graph = b->g->graph;
+  int most = 0;
+  for (int i = 0; i < graph->ops.len; i++) most = graph->ops.at[i].origin > most ? graph->ops.at[i].origin : most;
+  int *first = NEW_ARRAY(b->arena, int, most + 1);
+  for (int o = 0; o <= most; o++) first[o] = -1;
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    if (op->origin == 0 || op->kind == OP_VIEW || (op->phase != PHASE_FORWARD && op->phase != PHASE_BACKWARD)) continue;
+    if (first[op->origin] < 0) first[op->origin] = i;
+    else unite(b->parent, first[op->origin], i);
+  }
+}
+
+static int add_group(Builder *b, GroupKind kind, const char *name, int tensor) {
+  vec_push(b->arena, &b->g->list, (Group){.kind = kind, .name = name, .tensor = tensor});
+  return b->g->list.len - 1;
+}
+
+static void add_op(Builder *b, int group, int op) {
+  b->g->of_op[op] = group;
+  vec_push(b->arena, &b->g->list.at[group].ops, op);
+  for (int r = 0; r < op_results(&b->g->graph->ops.at[op]); r++) b->g->of_tensor[op_result(&b->g->graph->ops.at[op], r)] = group;
+}
+
+// States of a parameter's optimizer are with it; other states are on every rank.
+static void place_stored(Builder *b) {
+  const Graph *graph = b->g->graph;
+  for (int t = 0; t < graph->tensors.len; t++) {
+    const Tensor *tensor = graph_tensor(graph, t);
+    b->g->of_tensor[t] = -1;
+    if (tensor->role == ROLE_PARAM) b->g->of_tensor[t] = add_group(b, GROUP_PARAM, tensor->name, t);
+    if (tensor->role == ROLE_INPUT) b->g->of_tensor[t] = add_group(b, GROUP_INPUT, tensor->name, t);
+  }
+  for (int t = 0; t < graph->tensors.len; t++)
+    if (graph_tensor(graph, t)->role == ROLE_STATE && graph_tensor(graph, t)->of >= 0)
+      b->g->of_tensor[t] = b->g->of_tensor[graph_tensor(graph, t)->of];
+}
+
+static int group_of_op(Builder *b, int *group_of_root, int i) {
+  const Graph *graph = b->g->graph;
+  const Op *op = &graph->ops.at[i];
+  const int param = plan_update_of(b->g->planner, graph, op);
+  if (param >= 0) return b->g->of_tensor[param];
+  if (op->kind == OP_VIEW) return b->g->of_tensor[op->in];
+  if (op->phase != PHASE_FORWARD && op->phase != PHASE_BACKWARD) return -1;
+  const int leader = root(b->parent, i);
+  if (group_of_root[leader] < 0)
+    group_of_root[leader] = add_group(b, GROUP_OPS, graph_tensor(graph, graph->ops.at[leader].out)->name, -1);
+  return group_of_root[leader];
+}
+
+static void build_groups(Builder *b) {
+  const Graph *graph = b->g->graph;
+  const int n = graph->ops.len;
+  b->parent = NEW_ARRAY(b->arena, int, n);
+  b->light = NEW_ARRAY(b->arena, bool, n);
+  b->readers = NEW_ARRAY(b->arena, int, graph->tensors.len);
+  for (int i = 0; i < n; i++) {
+    Edge edge = {b, i};
+    b->parent[i] = i;
+    b->light[i] = is_light(b, &graph->ops.at[i]);
+    if (graph->ops.at[i].phase == PHASE_FORWARD) op_visit_reads(&graph->ops.at[i], count_reader, &edge);
+  }
+  for (int i = 0; i < n; i++) {
+    Edge edge = {b, i};
+    if (b->light[i]) op_visit_reads(&graph->ops.at[i], unite_with_producer, &edge);
+  }
+  unite_time_steps(b);
+  unite_gradients(b);
+  place_stored(b);
+  int *group_of_root = NEW_ARRAY(b->arena, int, n);
+  for (int i = 0; i < n; i++) group_of_root[i] = -1;
+  for (int i = 0; i < n; i++) {
+    const int group = group_of_op(b, group_of_root, i);
+    b->g->of_op[i] = -1;
+    if (group >= 0) add_op(b, group, i);
+  }
+}
+
+// ---- which dimensions are one --------------------------------------------------------------------------------------
+
+// Dimensions of the operators of one group (number * IR_MAX_DIMS + dimension), as a forest in which no set has two of one operator.
+typedef struct DimSets {
+  Builder *b;
+  const Group *group;
+  int *parent, *next; // next: another member of the set, in a ring
+  int64_t *unit;
+  Names keys; // a dimension of a tensor, or a name within an origin -> a member
+} DimSets;
+
+static bool share_op(const DimSets *s, int x, int y) {
+  int i = x;
+  do {
+    const int op = i / IR_MAX_DIMS;
+    for (int j = op * IR_MAX_DIMS; j < (op + 1) * IR_MAX_DIMS; j++)
+      if (root(s->parent, j) == y) return true;
+    i = s->next[i];
+  } while (i != x);
+  return false;
+}
+
+static void join(DimSets *s, int x, int y) {
+  const int next = s->next[x];
+  s->next[x] = s->next[y];
+  s->next[y] = next;
+  unite(s->parent, x, y);
+}
+
+static void unite_by_key(DimSets *s, const char *key, int member) {
+  const int known = names_get(&s->keys, key);
+  if (known < 0) {
+    names_set(&s->keys, key, member);
+    return;
+  }
+  const int x = root(s->parent, known), y = root(s->parent, member);
+  if (x != y && !share_op(s, x, y)) join(s, x, y);
+}
+
+// The dimension by which an index moves most: that of the widest range.
+static int main_dim(const Op *op, const Index *index) {
+  int best = -1;
+  for (int d = 0; d < op->n_dims; d++)
+    if (index_uses(index, d) && index->coef[d] > 0 && (best < 0 || op->dims[d].extent > op->dims[best].extent)) best = d;
+  return best;
+}
+
+// A view cuts a dimension only in units of what it merges it with, or splits it into.
+static int64_t unit_of_view(const Tensor *in, const Tensor *out, int dim) {
+  for (int d = 0; d < in->rank; d++) {
+    int64_t unit;
+    if (in->extent[d] > 1 && sharding_through_view(in, out, d, 1, &unit) == dim) return unit;
+  }
+  return 1;
+}
+
+static int64_t unit_of_dim(const Builder *b, int tensor, int dim) {
+  const Graph *graph = b->g->graph;
+  const Tensor *t = graph_tensor(graph, tensor);
+  const Uses *uses = plan_uses(b->g->planner, graph, tensor);
+  int64_t unit = 1;
+  if (t->producer >= 0 && graph->ops.at[t->producer].kind == OP_VIEW)
+    unit = unit_of_view(graph_tensor(graph, graph->ops.at[t->producer].in), t, dim);
+  for (int i = 0; i < uses->ops.len; i++) {
+    const Op *reader = &graph->ops.at[uses->ops.at[i]];
+    if (reader->kind == OP_VIEW) unit = max_i64(unit, unit_of_view(graph_tensor(graph, reader->out), t, dim));
+  }
+  return unit;
+}
+
+typedef struct AccessVisit { DimSets *s; int number; const Op *op; } AccessVisit;
+
+static void join_tensor_dim(const AccessVisit *v, int tensor, int position, int dim) {
+  DimSets *s = v->s;
+  const int member = v->number * IR_MAX_DIMS + dim;
+  const Tensor *t = graph_tensor(s->b->g->graph, tensor);
+  if (v->op->dims[dim].extent == t->extent[position])
+    s->unit[member] = max_i64(s->unit[member], unit_of_dim(s->b, tensor, position));
+  // A gradient lies as its parameter.
+  const int of = t->role == ROLE_GRADIENT && t->of >= 0 ? t->of : tensor;
+  unite_by_key(s, arena_printf(s->b->arena, "tensor %d %d", of, position), member);
+}
+
+static void join_access(void *ctx, const Expr *e) {
+  const AccessVisit *v = ctx;
+  if (e->kind != EXPR_ACCESS) return;
+  for (int i = 0; i < e->access.rank; i++) {
+    const int dim = main_dim(v->op, &e->access.index[i]);
+    if (dim >= 0) join_tensor_dim(v, e->access.tensor, i, dim);
+  }
+}
+
+static void join_op(DimSets *s, int number) {
+  const Graph *graph = s->b->g->graph;
+  const Op *op = &graph->ops.at[s->group->ops.at[number]];
+  AccessVisit v = {s, number, op};
+  if (op->kind == OP_COMPUTE) {
+    expr_visit(op->body, join_access, &v);
+    for (int d = 0; d < op->n_out; d++) join_tensor_dim(&v, op->out, d, d);
+  }
+  for (int a = 0; op->kind == OP_OPAQUE && a < op->opaque->n_args; a++)
+    for (int i = 0; i < op->opaque->args[a].rank; i++)
+      if (op->opaque->args[a].dim[i] >= 0 && op->opaque->args[a].tensor >= 0) join_tensor_dim(&v, op->opaque->args[a].tensor, i, op->opaque->args[a].dim[i]);
+}
+
+// Within what comes of one operator equal names are one dimension.
+static void join_names(DimSets *s, int number) {
+  const Op *op = &s->b->g->graph->ops.at[s->group->ops.at[number]];
+  for (int d = 0; d < op->n_dims && op->origin > 0 && op->kind != OP_VIEW; d++)
+    unite_by_key(s, arena_printf(s->b->arena, "origin %d %s %lld", op->origin, op->dims[d].name, (long long)op->dims[d].extent),
+                 number * IR_MAX_DIMS + d);
+}
+
+static void collect_dims(DimSets *s, Group *group) {
+  const Graph *graph = s->b->g->graph;
+  const int n = group->ops.len * IR_MAX_DIMS;
+  int *dim_of_root = NEW_ARRAY(s->b->arena, int, n);
+  for (int i = 0; i < n; i++) dim_of_root[i] = -1;
+  for (int i = 0; i < n; i++) {
+    const Op *op = &graph->ops.at[group->ops.at[i / IR_MAX_DIMS]];
+    const int d = i % IR_MAX_DIMS, set = root(s->parent, i);
+    if (op->kind == OP_VIEW || d >= op->n_dims || op->dims[d].extent <= 1) continue;
+    if (plan_space_of_op(op).fixed[d] != NULL) continue;
+    if (dim_of_root[set] < 0) {
+      dim_of_root[set] = group->dims.len;
+      vec_push(s->b->arena, &group->dims, (GroupDim){.name = op->dims[d].name, .extent = INT64_MAX});
+    }
+    GroupDim *dim = &group->dims.at[dim_of_root[set]];
+    const int64_t unit = op->dims[d].extent % s->unit[i] == 0 ? s->unit[i] : 1;
+    dim->extent = min_i64(dim->extent, op->dims[d].extent / unit);
+    vec_push(s->b->arena, &dim->members, (GroupMember){group->ops.at[i / IR_MAX_DIMS], d, unit});
+  }
+}
+
+static void dims_of_ops(Builder *b, Group *group) {
+  const int n = group->ops.len * IR_MAX_DIMS;
+  DimSets sets = {.b = b, .group = group, .parent = NEW_ARRAY(b->arena, int, n), .next = NEW_ARRAY(b->arena, int, n)};
+  sets.unit = NEW_ARRAY(b->arena, int64_t, n);
+  sets.keys.arena = b->arena;
+  for (int i = 0; i < n; i++) {
+    sets.parent[i] = sets.next[i] = i;
+    sets.unit[i] = 1;
+  }
+  for (int i = 0; i < group->ops.len; i++) join_names(&sets, i);
+  for (int i = 0; i < group->ops.len; i++) join_op(&sets, i);
+  collect_dims(&sets, group);
+}
+
+// The dimensions of a stored tensor, and of its update: the same in the same order.
+static void dims_of_tensor_group(Builder *b, Group *group) {
+  const Graph *graph = b->g->graph;
+  const Tensor *t = graph_tensor(graph, group->tensor);
+  for (int d = 0; d < t->rank; d++) {
+    if (t->extent[d] <= 1) continue;
+    const int64_t unit = unit_of_dim(b, group->tensor, d);
+    GroupDim dim = {.name = t->dim[d], .extent = t->extent[d] / unit};
+    vec_push(b->arena, &dim.members, (GroupMember){-1, d, unit});
+    for (int i = 0; i < group->ops.len; i++)
+      if (graph->ops.at[group->ops.at[i]].kind != OP_VIEW) vec_push(b->arena, &dim.members, (GroupMember){group->ops.at[i], d, unit});
+    vec_push(b->arena, &group->dims, dim);
+  }
+}
+
+Groups groups_of_graph(const Planner *planner) {
+  const Graph *graph = planner->model->train;
+  Groups g = {.planner = planner, .graph = graph};
+  Builder b = {.g = &g, .arena = planner->arena};
+  g.of_op = NEW_ARRAY(b.arena, int, graph->ops.len);
+  g.of_tensor = NEW_ARRAY(b.arena, int, graph->tensors.len);
+  build_groups(&b);
+  for (int i = 0; i < g.list.len; i++) {
+    if (g.list.at[i].kind == GROUP_OPS) dims_of_ops(&b, &g.list.at[i]);
+    else dims_of_tensor_group(&b, &g.list.at[i]);
+  }
+  return g;
+}

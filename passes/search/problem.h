@@ -1,0 +1,41 @@
+// Choosing a plan as a cost function network.
+//
+// A variable for each group of operators, its values all ways to split the group's dimensions over the axes of the mesh. Its own
+// cost is that of its operators and of what changes its layout within the group. Each tensor that several groups touch is a
+// function of them: of the layout in which it is made and those in which it is read. A change that several of them need is made
+// once, by the same choice as apply-plan makes (demands.h), and paid once.
+#ifndef PARCC_PASSES_SEARCH_PROBLEM_H
+#define PARCC_PASSES_SEARCH_PROBLEM_H
+
+#include "../cost.h"
+#include "cfn.h"
+#include "groups.h"
+
+// What a group does along each axis: splits its dimension of that number; -1: nothing. Of a parameter a number behind its
+// dimensions (dims.len + d) splits its update only: the parameter itself is on every rank.
+typedef struct Candidate { signed char choice[MESH_MAX_AXES]; } Candidate;
+
+typedef struct Candidates { int n; Candidate *list; } Candidates;
+
+typedef struct SearchProblem {
+  Arena *arena;
+  Model *model;
+  CostModel cost;
+  Planner planner; // without lines
+  Groups groups;
+  Candidates *of;  // by group
+  Cfn cfn;         // variable i is group i
+  int n_approximate; // tensors whose changes of layout are counted for each group alone, since too many groups touch them
+  // While the problem is built: all layouts that occur, and what is known of the costs of tensors.
+  Arena *scratch;
+  VEC(Layout) layouts;
+  Names layout_numbers, cost_numbers;
+  VEC(double) costs;
+} SearchProblem;
+
+// The mesh is without the batch. Shardings and layouts of the training graph are overwritten.
+SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine);
+// The plan of an assignment: a line for every operator, input and parameter.
+Plan problem_plan(const SearchProblem *problem, const int *value);
+
+#endif
