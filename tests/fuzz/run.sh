@@ -1,28 +1,37 @@
 #!/bin/sh
 # Fuzzes the readers of models, plans and machines with libFuzzer, ASan and UBSan, beginning with the samples and the golden files:
-# tests/fuzz/run.sh [SECONDS [parse|plan|machine]] (default 60 each). PARCC_BUILD is the build whose generated scanner, parser and
-# prelude are taken.
+# tests/fuzz/run.sh [parse=SECONDS] [plan=SECONDS] [machine=SECONDS] (default 60 each). PARCC_BUILD is the build whose generated
+# scanner, parser and prelude are taken.
 . "$(dirname "$0")/../run/common.sh"
-seconds=${1:-60}
+[ $# -gt 0 ] || set -- parse=60 plan=60 machine=60
 build=${PARCC_BUILD:-$root/build}
 command -v clang >/dev/null || skip "there is no clang"
 echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n); int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return n > 0 && d[0] == 0; }' >"$tmp/probe.c"
 clang -fsanitize=fuzzer,address "$tmp/probe.c" -o "$tmp/probe" 2>"$tmp/err" || skip "clang cannot link libFuzzer: $(head -n 1 "$tmp/err")"
 
-# fuzz NAME SUFFIX [OPTION...]: fuzz_NAME.c, from all files that end so
+sanitize='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
+compile() { # shellcheck disable=SC2086 # a list of options
+  clang -std=c17 -D_XOPEN_SOURCE=700 -O1 -g -w $sanitize -I "$root" -I "$root/ir" -I "$root/frontend" -I "$root/grammar" -I "$build/grammar" "$@"
+}
+
+# What is fuzzed, compiled once.
+mkdir "$tmp/objects"
+{
+  find "$root/ir" "$root/frontend" "$root/passes" "$build/grammar" -name '*.c' ! -name main.c ! -name 'options*.c'
+  printf '%s\n' "$build/machines.c" "$build/prelude.c"
+} | while IFS= read -r source; do
+  compile -fsanitize=fuzzer-no-link -c "$source" -o "$tmp/objects/$(echo "$source" | tr / _).o" || exit 1
+done || { fail "the sources do not build with clang"; finish; }
+
+# fuzz NAME SUFFIX SECONDS [OPTION...]: fuzz_NAME.c, from all files that end so
 fuzz() {
-  name=$1 suffix=$2
-  shift 2
+  name=$1 suffix=$2 seconds=$3
+  shift 3
   mkdir -p "$tmp/$name/corpus"
   find "$root/samples" "$root/tests" -name "*.$suffix" -type f -size -16k | while IFS= read -r file; do
     cp "$file" "$tmp/$name/corpus/$(echo "${file#"$root"/}" | tr / _)"
   done
-  sources="$(echo "$root"/ir/*.c) $build/machines.c"
-  [ "$name" = machine ] || sources="$sources $(find "$root/frontend" "$root/passes" "$build/grammar" -name '*.c' ! -name main.c ! -name 'options*.c') $build/prelude.c"
-  # shellcheck disable=SC2086 # lists of files
-  clang -std=c17 -D_XOPEN_SOURCE=700 -O1 -g -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-    -I "$root" -I "$root/ir" -I "$root/frontend" -I "$root/grammar" -I "$build/grammar" \
-    "$root/tests/fuzz/fuzz_$name.c" $sources -lm -o "$tmp/$name/fuzz" || {
+  compile -fsanitize=fuzzer "$root/tests/fuzz/fuzz_$name.c" "$tmp"/objects/*.o -lm -o "$tmp/$name/fuzz" || {
     fail "the fuzzer of $name does not build"
     return
   }
@@ -38,7 +47,13 @@ fuzz() {
   grep -E 'number_of_executed_units|new_units_added' log
 }
 
-case "${2:-all}" in all | parse) fuzz parse dnn ;; esac
-case "${2:-all}" in all | plan) fuzz plan plan -dict="$root/tests/fuzz/plan.dict" ;; esac
-case "${2:-all}" in all | machine) fuzz machine machine -dict="$root/tests/fuzz/machine.dict" ;; esac
+for what; do
+  seconds=${what#*=}
+  case $what in
+  parse=*) fuzz parse dnn "$seconds" ;;
+  plan=*) fuzz plan plan "$seconds" -dict="$root/tests/fuzz/plan.dict" ;;
+  machine=*) fuzz machine machine "$seconds" -dict="$root/tests/fuzz/machine.dict" ;;
+  *) fail "there is nothing to fuzz that is called $what" ;;
+  esac
+done
 finish
