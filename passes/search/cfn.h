@@ -63,8 +63,4 @@ void cfn_check(const Cfn *cfn);
 // best assignment found and the proved bound are returned. start: an assignment that is known already, or NULL.
 CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start);
 
-// The problem in the formats of other solvers: toulbar2's cfn (JSON) and CPLEX LP.
-void cfn_print_cfn(const Cfn *cfn, Text *out);
-void cfn_print_lp(const Cfn *cfn, Text *out);
-
 #endif
