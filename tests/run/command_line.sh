@@ -131,6 +131,8 @@ expect 1 'data.plan:1:8' other.dnn --plan-in data.plan
 expect 2 'two plans' m.dnn --plan data --plan-in data.plan
 expect 2 "no plan 'dota'; did you mean 'data'" m.dnn --search=dota
 expect 2 'expected random:SEED' m.dnn --plan=random:x
+expect 2 'needs --machine' m.dnn --search=auto
+expect 0 'no plan takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 1 'heads of attention' m.dnn --ranks 2 --search=megatron
 expect 0 '' m.dnn --ranks 2 --search=owt -o owt.cu
 expect 0 '' m.dnn --ranks 2 --plan=owt -o owt2.cu
