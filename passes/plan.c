@@ -53,7 +53,7 @@ bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh) {
   return true;
 }
 
-static Layout layout_of(const OpSharding *s, const Tensor *t, const Mesh *mesh) {
+Layout plan_layout(const OpSharding *s, const Tensor *t, const Mesh *mesh) {
   Layout layout = layout_replicated();
   for (int a = 0; a < mesh->n_axes; a++) {
     const int dim = s->dim[a];
@@ -81,10 +81,6 @@ OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, c
   return s;
 }
 
-static bool same_shape(const Tensor *a, const Tensor *b) {
-  return a->rank == b->rank && memcmp(a->extent, b->extent, sizeof *a->extent * (size_t)a->rank) == 0;
-}
-
 // Lets a tensor that is whole along an axis lie as something stored does.
 static void lie_as(Layout *layout, const OpSharding *stored, const Tensor *t, int axis) {
   const int dim = stored->dim[axis];
@@ -103,7 +99,7 @@ static void expect_reduced(const Planner *p, const Graph *graph, const Tensor *t
   if (t->role != ROLE_GRADIENT || t->of < 0) return;
   for (int i = 0; i < p->kept[t->of].len && layout->axis[axis].kind == LAYOUT_REPLICATED; i++) {
     const Tensor *stored = graph_tensor(graph, p->kept[t->of].at[i]);
-    if (!same_shape(stored, t)) continue;
+    if (!plan_same_shape(stored, t)) continue;
     const OpSharding s = plan_stored(p, stored->name);
     lie_as(layout, &s, t, axis);
   }
@@ -140,7 +136,7 @@ static void plan_op(const Planner *p, Graph *graph, Op *op, bool settled) {
 // The state of an optimizer lies as its parameter; anything else is on every rank.
 static void follow_parameter(OpSharding *s, const Planner *p, const Tensor *t, int axis) {
   const Tensor *param = t->of >= 0 ? graph_tensor(p->model->train, t->of) : NULL;
-  if (param == NULL || !same_shape(param, t)) return;
+  if (param == NULL || !plan_same_shape(param, t)) return;
   const OpSharding of = plan_stored(p, param->name);
   if (of.dim[axis] >= 0) plan_split(s, axis, of.dim[axis], of.unit[axis], &p->mesh);
   s->pin[axis] = of.pin[axis];
@@ -198,7 +194,7 @@ static void plan_graph(const Planner *p, Graph *graph) {
     tensor->layout = layout_replicated();
     if (tensor->role != ROLE_INPUT && !plan_is_stored(tensor)) continue;
     const OpSharding stored = plan_stored(p, tensor->name);
-    tensor->layout = layout_of(&stored, tensor, &p->mesh);
+    tensor->layout = plan_layout(&stored, tensor, &p->mesh);
   }
   for (int i = 0; i < graph->ops.len; i++) plan_op(p, graph, &graph->ops.at[i], false);
   for (int i = graph->ops.len - 1; i >= 0; i--)

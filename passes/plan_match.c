@@ -87,7 +87,7 @@ typedef struct Owners {
   int param;
 } Owners;
 
-static bool same_shape(const Tensor *a, const Tensor *b) {
+bool plan_same_shape(const Tensor *a, const Tensor *b) {
   bool same = a->rank == b->rank;
   for (int d = 0; d < a->rank && same; d++) same = a->extent[d] == b->extent[d];
   return same;
@@ -113,7 +113,7 @@ static void group_by_update(Planner *p) {
     const Op *op = &graph->ops.at[i];
     const int param = owners.of[op->out];
     const bool part =
-        param >= 0 && op->phase == PHASE_UPDATE && same_shape(graph_tensor(graph, op->out), graph_tensor(graph, param));
+        param >= 0 && op->phase == PHASE_UPDATE && plan_same_shape(graph_tensor(graph, op->out), graph_tensor(graph, param));
     p->update_of[i] = part ? param : -1;
     owners.param = param;
     if (part) op_visit_reads(op, own, &owners);

@@ -51,6 +51,7 @@ typedef struct Planner {
 Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Mesh *mesh);
 Space plan_space_of_op(const Op *op);
 Space plan_space_of_tensor(const Tensor *tensor);
+bool plan_same_shape(const Tensor *a, const Tensor *b);
 int plan_dim(const Space *space, const char *name); // or -1
 // What a line speaks of by the name: a PLAN_NAME line of an operator or of a layer.
 PlanSubject plan_subject_of(const Planner *p, const PlanLine *line, const char *name);
@@ -90,6 +91,8 @@ OpSharding plan_resolve_tensor(const Planner *p, int tensor, const PlanChoice *c
 // Enters the sharding of every input and stored tensor of the training graph.
 void plan_resolve_stored(Planner *p);
 OpSharding plan_stored(const Planner *p, const char *name);
+// How a tensor lies whose dimensions are divided so.
+Layout plan_layout(const OpSharding *s, const Tensor *t, const Mesh *mesh);
 bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh);
 
 // Splits a dimension along an axis, in units that suit every axis that splits it.

@@ -62,16 +62,6 @@ static OpSharding sharding_of(const SearchProblem *p, const Group *group, const 
   return s;
 }
 
-static Layout layout_of_stored(const OpSharding *s, const Tensor *t, const Mesh *mesh) {
-  Layout layout = layout_replicated();
-  for (int a = 0; a < mesh->n_axes; a++) {
-    if (s->dim[a] < 0) continue;
-    layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = s->dim[a]};
-    layout.cut[s->dim[a]] = cut_plain(t->extent[s->dim[a]], s->unit[a]);
-  }
-  return layout;
-}
-
 static bool is_optimizer_state(const Tensor *t) { return t->role == ROLE_STATE && t->of >= 0; }
 
 // The optimizer's states lie as the update is divided.
@@ -80,13 +70,13 @@ static void lay_stored(SearchProblem *p, int number, const Candidate *candidate)
   const Graph *graph = p->groups.graph;
   const OpSharding own = sharding_of(p, group, candidate, -1);
   Tensor *t = graph_tensor(graph, group->tensor);
-  t->layout = layout_of_stored(&own, t, p->cost.mesh);
+  t->layout = plan_layout(&own, t, p->cost.mesh);
   const int update = group->ops.len > 0 ? group->ops.at[group->ops.len - 1] : -1;
   const OpSharding of_update = sharding_of(p, group, candidate, update);
   for (int s = 0; s < p->planner.kept[group->tensor].len && group->kind == GROUP_PARAM; s++) {
     Tensor *state = graph_tensor(graph, p->planner.kept[group->tensor].at[s]);
-    const bool same = state->rank == t->rank && tensor_elements(state) == tensor_elements(t);
-    if (is_optimizer_state(state)) state->layout = same ? layout_of_stored(&of_update, state, p->cost.mesh) : layout_replicated();
+    const bool same = plan_same_shape(state, t);
+    if (is_optimizer_state(state)) state->layout = same ? plan_layout(&of_update, state, p->cost.mesh) : layout_replicated();
   }
 }
 

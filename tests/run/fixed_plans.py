@@ -89,29 +89,31 @@ def every():
             if plan != "megatron" or model in WITH_HEADS]
 
 
-def try_parity(runs):
+def try_parity(runs, options_of):
+    """Programs of runs (model, mesh, ...) against the serial one; options_of(run): what asks for the plan."""
     for model in dict.fromkeys(run[0] for run in runs):
-        with tempfile.TemporaryDirectory(prefix="fixed_plans_") as folder:
+        with tempfile.TemporaryDirectory(prefix="plans_") as folder:
             program = plans.Model(model, folder)
-            for _, mesh, plan in [run for run in runs if run[0] == model]:
-                failure = program.compare(Run(mesh), "planned", [f"--search={plan}"])
-                yield f"{model}, {mesh}, {plan}: parity", failure and f"{failure.kind}: {failure}"
+            for run in [run for run in runs if run[0] == model]:
+                failure = program.compare(Run(run[1]), "planned", options_of(run))
+                yield f"{', '.join(run)}: parity", failure and f"{failure.kind}: {failure}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--all", action="store_true", help="programs of every sample under every plan")
+def try_all(name, summary, few, every, tries, options_of):
+    """The command line of a test of plans: what it tries besides programs, and few of these or, with --all, every one."""
+    parser = argparse.ArgumentParser(description=summary)
+    parser.add_argument("--all", action="store_true", help="programs of every sample")
     parser.add_argument("--models", help="of these samples only, with commas between")
     options = parser.parse_args()
     passed, failed = 0, 0
-    runs = [run for run in (every() if options.all else FEW) if not options.models or run[0] in options.models.split(",")]
-    for tried in ([] if options.models else [try_forms()]) + [try_parity(runs)]:
+    runs = [run for run in (every if options.all else few) if not options.models or run[0] in options.models.split(",")]
+    for tried in ([] if options.models else [tries()]) + [try_parity(runs, options_of)]:
         for what, wrong in tried:
             passed, failed = passed + (not wrong), failed + bool(wrong)
             print(f"FAILED {what}: {wrong}" if wrong else f"passed {what}", flush=True)
-    print(f"fixed_plans: {passed} passed, {failed} failed")
+    print(f"{name}: {passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(try_all("fixed_plans", __doc__.splitlines()[0], FEW, every(), try_forms, lambda run: [f"--search={run[2]}"]))

@@ -6,16 +6,14 @@ to be least, and less than under data parallelism; then programs of small models
 1e-11: a few of them; with --all those of every sample.
 """
 
-import argparse
 import os
 import re
 import subprocess
 import sys
-import tempfile
 
 import plans
+from fixed_plans import try_all
 from plans import ROOT
-from sample_plans import Run
 
 SLOW = os.path.join(ROOT, "tests", "run", "hand", "slow.machine")
 
@@ -54,30 +52,6 @@ FEW = [("mlp", "a=2,b=2"), ("lenet", "gpu=3"), ("alexnet", "gpu=4"), ("gpt2", "a
 MESHES = ["gpu=2", "gpu=3", "a=2,b=2", "a=2,b=2,c=2"]
 
 
-def try_parity(runs):
-    for model in dict.fromkeys(run[0] for run in runs):
-        with tempfile.TemporaryDirectory(prefix="search_") as folder:
-            program = plans.Model(model, folder)
-            for _, mesh in [run for run in runs if run[0] == model]:
-                failure = program.compare(Run(mesh), "searched", [f"--machine={SLOW}", "--search=auto"])
-                yield f"{model}, {mesh}: parity", failure and f"{failure.kind}: {failure}"
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--all", action="store_true", help="programs of every sample, on 2, 3, 4 and 8 ranks")
-    parser.add_argument("--models", help="of these samples only, with commas between")
-    options = parser.parse_args()
-    every = [(model, mesh) for model in plans.SAMPLES for mesh in MESHES]
-    runs = [run for run in (every if options.all else FEW) if not options.models or run[0] in options.models.split(",")]
-    passed, failed = 0, 0
-    for tried in ([] if options.models else [try_costs()]) + [try_parity(runs)]:
-        for what, wrong in tried:
-            passed, failed = passed + (not wrong), failed + bool(wrong)
-            print(f"FAILED {what}: {wrong}" if wrong else f"passed {what}", flush=True)
-    print(f"search: {passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    EVERY = [(model, mesh) for model in plans.SAMPLES for mesh in MESHES]
+    sys.exit(try_all("search", __doc__.splitlines()[0], FEW, EVERY, try_costs, lambda _: [f"--machine={SLOW}", "--search=auto"]))
