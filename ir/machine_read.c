@@ -9,27 +9,15 @@
 #include "machine.h"
 #include "machine_units.h"
 #include "suggest.h"
+#include "tokens.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { SHOWN = 60, MAX_WORDS = 8 };
-
-typedef enum TokenKind { TOKEN_END, TOKEN_NAME, TOKEN_NUMBER, TOKEN_SIGN, TOKEN_BAD } TokenKind;
-
-typedef struct Token {
-  TokenKind kind;
-  const char *text; // NUL-terminated; "the end of the file" at the end
-  Loc loc;
-} Token;
+enum { MAX_WORDS = 8 };
 
 typedef struct Reader {
-  Arena *arena;
-  Problems *problems;
-  const char *file;
-  const char *at, *end, *line_text;
-  int line;
-  Token token; // the next one
+  Tokens t;
   Machine machine;
   const char *unit; // what the next level joins; NULL after a mistake
   bool has_device, failed;
@@ -49,11 +37,9 @@ typedef struct Entries {
 
 // ---- tokens --------------------------------------------------------------------------------------------------------
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static char peek(const Reader *r, const char *at) { return at < r->end ? *at : '\0'; }
+static char peek(const Tokens *r, const char *at) { return at < r->end ? *at : '\0'; }
 
-static void skip_blanks(Reader *r) {
+static void skip_blanks(Tokens *r) {
   for (; r->at < r->end; r->at++) {
     if (*r->at == '#')
       while (r->at + 1 < r->end && r->at[1] != '\n') r->at++;
@@ -63,7 +49,7 @@ static void skip_blanks(Reader *r) {
 }
 
 // 9.3, 1e-6, -1
-static const char *end_of_number(const Reader *r, const char *at) {
+static const char *end_of_number(const Tokens *r, const char *at) {
   if (*at == '-') at++;
   while (is_digit(peek(r, at)) || peek(r, at) == '.') at++;
   if (peek(r, at) != 'e') return at;
@@ -73,18 +59,18 @@ static const char *end_of_number(const Reader *r, const char *at) {
   return digits;
 }
 
-static void take(Reader *r, TokenKind kind, const char *start, const char *end) {
+static void take(Tokens *r, TokenKind kind, const char *start, const char *end) {
   const int col = (int)(start - r->line_text) + 1;
   r->token = (Token){
-      kind, arena_strndup(r->arena, start, (size_t)(end - start)), {r->file, r->line, col, col + (int)(end - start)}};
+      kind, arena_strndup(r->arena, start, (size_t)(end - start)), 0, {r->file, r->line, col, col + (int)(end - start)}};
   r->at = end;
 }
 
-static void next(Reader *r) {
+static void next(Tokens *r) {
   skip_blanks(r);
   const char *start = r->at, *end = start;
   if (start == r->end) {
-    r->token = (Token){TOKEN_END, "the end of the file", {r->file, r->line, (int)(start - r->line_text) + 1, 0}};
+    r->token = (Token){TOKEN_END, "the end of the file", 0, {r->file, r->line, (int)(start - r->line_text) + 1, 0}};
   } else if (is_letter(*start)) {
     while (is_letter(peek(r, end)) || is_digit(peek(r, end)) || peek(r, end) == '-') end++;
     take(r, TOKEN_NAME, start, end);
@@ -96,41 +82,11 @@ static void next(Reader *r) {
 }
 
 // Lets the name at hand go on as a unit: GB/s.
-static void widen_to_unit(Reader *r) {
+static void widen_to_unit(Tokens *r) {
   if (r->token.kind != TOKEN_NAME) return;
   const char *start = r->line_text + r->token.loc.col - 1, *end = start;
   while (is_letter(peek(r, end)) || is_digit(peek(r, end)) || peek(r, end) == '/') end++;
   take(r, TOKEN_NAME, start, end);
-}
-
-static bool is_sign(const Reader *r, char sign) { return r->token.kind == TOKEN_SIGN && r->token.text[0] == sign; }
-static bool is_word(const Reader *r, const char *word) {
-  return r->token.kind == TOKEN_NAME && str_eq(r->token.text, word);
-}
-
-static const char *shown(const Reader *r) {
-  const unsigned char c = (unsigned char)r->token.text[0];
-  if (r->token.kind == TOKEN_END) return r->token.text;
-  if (r->token.kind == TOKEN_BAD && (c < 32 || c > 126)) return arena_printf(r->arena, "the byte 0x%02x", c);
-  return arena_printf(r->arena, "'%.*s'", SHOWN, r->token.text);
-}
-
-static bool expected(Reader *r, const char *what) {
-  problem_add(r->problems, r->token.loc, "expected %s, found %s", what, shown(r));
-  return false;
-}
-
-static bool take_name(Reader *r, const char *what, Token *out) {
-  if (r->token.kind != TOKEN_NAME) return expected(r, what);
-  *out = r->token;
-  next(r);
-  return true;
-}
-
-static bool take_sign(Reader *r, char sign, const char *what) {
-  if (!is_sign(r, sign)) return expected(r, what);
-  next(r);
-  return true;
 }
 
 // "; did you mean 'x'?" or "".
@@ -142,29 +98,29 @@ static const char *did_you_mean(Arena *arena, const char *word, const char *cons
 // ---- values --------------------------------------------------------------------------------------------------------
 
 static const MachineUnit *unknown_unit(Reader *r) {
-  const char **names = NEW_ARRAY(r->arena, const char *, machine_units_len);
+  const char **names = NEW_ARRAY(r->t.arena, const char *, machine_units_len);
   for (int i = 0; i < machine_units_len; i++) names[i] = machine_units[i].name;
-  problem_add(r->problems, r->token.loc, "there is no unit %s%s", shown(r),
-              did_you_mean(r->arena, r->token.text, names, machine_units_len));
+  problem_add(r->t.problems, r->t.token.loc, "there is no unit %s%s", token_shown(&r->t),
+              did_you_mean(r->t.arena, r->t.token.text, names, machine_units_len));
   return NULL;
 }
 
 static const MachineUnit *read_unit(Reader *r, Quantity quantity) {
   const QuantityInfo *info = &quantity_info[quantity];
-  widen_to_unit(r);
-  if (r->token.kind != TOKEN_NAME) {
-    expected(r, arena_printf(r->arena, "the unit of %s, such as %s", info->name, info->unit));
+  widen_to_unit(&r->t);
+  if (r->t.token.kind != TOKEN_NAME) {
+    expected(&r->t, arena_printf(r->t.arena, "the unit of %s, such as %s", info->name, info->unit));
     return NULL;
   }
   for (int i = 0; i < machine_units_len; i++) {
     const MachineUnit *unit = &machine_units[i];
-    if (!str_eq(unit->name, r->token.text)) continue;
+    if (!str_eq(unit->name, r->t.token.text)) continue;
     if (unit->quantity != quantity) {
-      problem_add(r->problems, r->token.loc, "'%s' is the unit of %s, expected that of %s, such as %s", unit->name,
+      problem_add(r->t.problems, r->t.token.loc, "'%s' is the unit of %s, expected that of %s, such as %s", unit->name,
                   quantity_info[unit->quantity].name, info->name, info->unit);
       return NULL;
     }
-    next(r);
+    next(&r->t);
     return unit;
   }
   return unknown_unit(r);
@@ -172,13 +128,13 @@ static const MachineUnit *read_unit(Reader *r, Quantity quantity) {
 
 static bool read_value(Reader *r, Quantity quantity, double *out) {
   const QuantityInfo *info = &quantity_info[quantity];
-  const Token number = r->token;
+  const Token number = r->t.token;
   if (number.kind != TOKEN_NUMBER)
-    return expected(r, arena_printf(r->arena, "%s, such as 1 %s", info->name, info->unit));
+    return expected(&r->t, arena_printf(r->t.arena, "%s, such as 1 %s", info->name, info->unit));
   char *end;
   const double read = strtod(number.text, &end);
-  if (*end != '\0') return expected(r, "a number");
-  next(r);
+  if (*end != '\0') return expected(&r->t, "a number");
+  next(&r->t);
   const MachineUnit *unit = read_unit(r, quantity);
   if (unit == NULL) return false;
   const double value = machine_unit_value(unit, read);
@@ -186,22 +142,22 @@ static bool read_value(Reader *r, Quantity quantity, double *out) {
     *out = value;
     return true;
   }
-  problem_add(r->problems, number.loc, "%.*s %s is not %s from %s to %s", SHOWN, number.text, unit->name, info->name,
-              quantity_text(r->arena, quantity, info->least), quantity_text(r->arena, quantity, info->most));
+  problem_add(r->t.problems, number.loc, "%.*s %s is not %s from %s to %s", TOKEN_SHOWN, number.text, unit->name, info->name,
+              quantity_text(r->t.arena, quantity, info->least), quantity_text(r->t.arena, quantity, info->most));
   return true; // the text is in order
 }
 
 static bool read_count(Reader *r, int *count) {
-  const Token number = r->token;
-  if (number.kind != TOKEN_NUMBER) return expected(r, "a number of members");
+  const Token number = r->t.token;
+  if (number.kind != TOKEN_NUMBER) return expected(&r->t, "a number of members");
   char *end;
   const double read = strtod(number.text, &end);
-  next(r);
+  next(&r->t);
   *count = 1;
   if (*end == '\0' && read >= 1 && read <= MESH_MAX_RANKS && floor(read) == read) *count = (int)read;
   else
-    problem_add(r->problems, number.loc, "expected a number of members from 1 to %d, found '%.*s'", MESH_MAX_RANKS,
-                SHOWN, number.text);
+    problem_add(r->t.problems, number.loc, "expected a number of members from 1 to %d, found '%.*s'", MESH_MAX_RANKS,
+                TOKEN_SHOWN, number.text);
   return true;
 }
 
@@ -212,63 +168,63 @@ static int find_word(Reader *r, Entries *entries, const Token *word) {
   for (int i = 0; i < entries->n_words; i++) {
     if (!str_eq(entries->word[i], word->text)) continue;
     if (entries->seen[i].line == 0) return i;
-    problem_add(r->problems, word->loc, "a second '%s'", word->text);
-    problem_note(r->problems, entries->seen[i], "the first one stands here");
+    problem_add(r->t.problems, word->loc, "a second '%s'", word->text);
+    problem_note(r->t.problems, entries->seen[i], "the first one stands here");
     return -1;
   }
   entries->failed = true;
-  problem_add(r->problems, word->loc, "a %s has no '%.*s'%s", entries->what, SHOWN, word->text,
-              did_you_mean(r->arena, word->text, entries->word, entries->n_words));
+  problem_add(r->t.problems, word->loc, "a %s has no '%.*s'%s", entries->what, TOKEN_SHOWN, word->text,
+              did_you_mean(r->t.arena, word->text, entries->word, entries->n_words));
   return -1;
 }
 
 static bool read_entry(Reader *r, Entries *entries) {
   Token word, link;
-  if (!take_name(r, arena_printf(r->arena, "an entry of the %s, or '}'", entries->what), &word)) return false;
+  if (!take_token(&r->t, TOKEN_NAME, arena_printf(r->t.arena, "an entry of the %s, or '}'", entries->what), &word)) return false;
   const int i = find_word(r, entries, &word);
   if (i < 0) return false;
   entries->seen[i] = word.loc;
   if (str_eq(word.text, "shared")) {
     ((MachineLevel *)entries->into)->shared = true;
-  } else if (!take_sign(r, '=', "'=' and the value")) {
+  } else if (!take_sign(&r->t, '=', "'=' and the value")) {
     return false;
   } else if (i < entries->n) {
     if (!read_value(r, entries->entry[i].quantity, (double *)((char *)entries->into + entries->entry[i].offset)))
       return false;
   } else {
-    if (!take_name(r, "what the link is, such as nvlink", &link)) return false;
+    if (!take_token(&r->t, TOKEN_NAME, "what the link is, such as nvlink", &link)) return false;
     ((MachineLevel *)entries->into)->link = link.text;
   }
-  return is_sign(r, ';') || expected(r, "';'") || r->token.kind == TOKEN_NAME; // the next entry
+  return is_sign(&r->t, ';') || expected(&r->t, "';'") || r->t.token.kind == TOKEN_NAME; // the next entry
 }
 
 static bool is_optional(const char *word) { return str_eq(word, "shared"); }
 
 static void check_complete(Reader *r, const Entries *entries) {
-  Text missing = {.arena = r->arena};
+  Text missing = {.arena = r->t.arena};
   for (int i = 0; i < entries->n_words; i++)
     if (entries->seen[i].line == 0 && !is_optional(entries->word[i]))
       text_printf(&missing, "%s '%s'", missing.len > 0 ? "," : "", entries->word[i]);
   if (missing.len > 0 && !entries->failed)
-    problem_add(r->problems, entries->loc, "the %s '%.*s' lacks%s", entries->what, SHOWN, entries->name,
+    problem_add(r->t.problems, entries->loc, "the %s '%.*s' lacks%s", entries->what, TOKEN_SHOWN, entries->name,
                 text_str(&missing));
 }
 
 // Behind a mistake: to the end of the entry.
 static void skip_entry(Reader *r) {
-  while (r->token.kind != TOKEN_END && !is_sign(r, ';') && !is_sign(r, '}')) next(r);
+  while (r->t.token.kind != TOKEN_END && !is_sign(&r->t, ';') && !is_sign(&r->t, '}')) next(&r->t);
 }
 
 static bool read_entries(Reader *r, Entries *entries) {
-  if (!take_sign(r, '{', arena_printf(r->arena, "'{' and the entries of the %s", entries->what))) return false;
-  while (!is_sign(r, '}') && !problems_are_many(r->problems)) {
-    if (r->token.kind == TOKEN_END)
-      return expected(r, arena_printf(r->arena, "'}' behind the entries of the %s", entries->what));
+  if (!take_sign(&r->t, '{', arena_printf(r->t.arena, "'{' and the entries of the %s", entries->what))) return false;
+  while (!is_sign(&r->t, '}') && !problems_are_many(r->t.problems)) {
+    if (r->t.token.kind == TOKEN_END)
+      return expected(&r->t, arena_printf(r->t.arena, "'}' behind the entries of the %s", entries->what));
     if (!read_entry(r, entries)) skip_entry(r);
-    if (is_sign(r, ';')) next(r);
+    if (is_sign(&r->t, ';')) next(&r->t);
   }
   check_complete(r, entries);
-  next(r);
+  next(&r->t);
   return true;
 }
 
@@ -284,24 +240,24 @@ static Entries entries_of(const char *what, const Token *name, const MachineEntr
 // The name of a device or a level can become that of an axis of a mesh.
 static void check_name(Reader *r, const Token *name) {
   Mesh mesh = {0};
-  const char *wrong = mesh_add_axis(r->arena, &mesh, name->text, 1);
+  const char *wrong = mesh_add_axis(r->t.arena, &mesh, name->text, 1);
   if (wrong == NULL && strchr(name->text, '-') != NULL)
     wrong = "the name becomes that of an axis: letters, digits and '_'";
   bool taken = r->machine.device.name != NULL && str_eq(name->text, r->machine.device.name);
   for (int l = 0; l < r->machine.n_levels; l++) taken = taken || str_eq(name->text, r->machine.level[l].name);
-  if (taken) problem_add(r->problems, name->loc, "a second device or level '%.*s'", SHOWN, name->text);
-  else if (wrong != NULL) problem_add(r->problems, name->loc, "%.200s", wrong);
+  if (taken) problem_add(r->t.problems, name->loc, "a second device or level '%.*s'", TOKEN_SHOWN, name->text);
+  else if (wrong != NULL) problem_add(r->t.problems, name->loc, "%.200s", wrong);
 }
 
 static bool read_device(Reader *r) {
   Token name;
-  const Loc loc = r->token.loc;
+  const Loc loc = r->t.token.loc;
   const bool is_second = r->has_device;
   r->has_device = true;
   r->unit = NULL;
-  next(r);
-  if (is_second) problem_add(r->problems, loc, "a second device: all devices of a machine are of one kind");
-  if (!take_name(r, "the name of the device", &name)) return false;
+  next(&r->t);
+  if (is_second) problem_add(r->t.problems, loc, "a second device: all devices of a machine are of one kind");
+  if (!take_token(&r->t, TOKEN_NAME, "the name of the device", &name)) return false;
   check_name(r, &name);
   MachineDevice device = {.name = name.text};
   Entries entries = entries_of("device", &name, machine_device_entries, MACHINE_DEVICE_ENTRIES, &device);
@@ -313,9 +269,9 @@ static bool read_device(Reader *r) {
 
 static bool read_unit_name(Reader *r) {
   Token unit;
-  if (!take_name(r, "what the level joins: the device or the level before it", &unit)) return false;
+  if (!take_token(&r->t, TOKEN_NAME, "what the level joins: the device or the level before it", &unit)) return false;
   if (r->unit != NULL && !str_eq(unit.text, r->unit))
-    problem_add(r->problems, unit.loc, "a level joins what stands before it, '%.*s', not '%.*s'", SHOWN, r->unit, SHOWN,
+    problem_add(r->t.problems, unit.loc, "a level joins what stands before it, '%.*s', not '%.*s'", TOKEN_SHOWN, r->unit, TOKEN_SHOWN,
                 unit.text);
   r->unit = NULL;
   return true;
@@ -324,10 +280,10 @@ static bool read_unit_name(Reader *r) {
 static void add_level(Reader *r, const MachineLevel *level, const Token *count, const Entries *entries) {
   Machine *m = &r->machine;
   if (level->shared && m->n_levels == 0)
-    problem_add(r->problems, entries->seen[entries->n_words - 1],
+    problem_add(r->t.problems, entries->seen[entries->n_words - 1],
                 "a link is shared by the devices of a unit, and here the units are devices");
   if ((int64_t)machine_devices(m) * level->count > MESH_MAX_RANKS) {
-    problem_add(r->problems, count->loc, "the machine has more than %d devices", MESH_MAX_RANKS);
+    problem_add(r->t.problems, count->loc, "the machine has more than %d devices", MESH_MAX_RANKS);
     return;
   }
   m->level[m->n_levels++] = *level;
@@ -335,12 +291,12 @@ static void add_level(Reader *r, const MachineLevel *level, const Token *count, 
 
 static bool read_level(Reader *r) {
   Token name;
-  const Loc loc = r->token.loc;
-  next(r);
-  if (!take_name(r, "the name of the level", &name)) return false;
+  const Loc loc = r->t.token.loc;
+  next(&r->t);
+  if (!take_token(&r->t, TOKEN_NAME, "the name of the level", &name)) return false;
   check_name(r, &name);
-  if (!take_sign(r, '=', "'=' and what the level joins, such as 4 gpu")) return false;
-  const Token count = r->token;
+  if (!take_sign(&r->t, '=', "'=' and what the level joins, such as 4 gpu")) return false;
+  const Token count = r->t.token;
   MachineLevel level = {.name = name.text};
   if (!read_count(r, &level.count) || !read_unit_name(r)) return false;
   Entries entries = entries_of("level", &name, machine_level_entries, MACHINE_LEVEL_ENTRIES, &level);
@@ -349,58 +305,55 @@ static bool read_level(Reader *r) {
   if (!read_entries(r, &entries)) return false;
   r->unit = name.text;
   if (r->machine.n_levels < MACHINE_MAX_LEVELS) add_level(r, &level, &count, &entries);
-  else problem_add(r->problems, loc, "more than %d levels", MACHINE_MAX_LEVELS);
+  else problem_add(r->t.problems, loc, "more than %d levels", MACHINE_MAX_LEVELS);
   return true;
 }
 
 // Behind a mistake in the head of a block: to the end of the block.
 static void skip_block(Reader *r) {
-  while (r->token.kind != TOKEN_END && !is_sign(r, '}')) next(r);
-  if (is_sign(r, '}')) next(r);
+  while (r->t.token.kind != TOKEN_END && !is_sign(&r->t, '}')) next(&r->t);
+  if (is_sign(&r->t, '}')) next(&r->t);
   r->unit = NULL;
   r->failed = true;
 }
 
 static bool read_block(Reader *r) {
   static const char *const words[] = {"device", "level"};
-  if (is_word(r, "device")) return read_device(r);
-  if (is_word(r, "level")) {
+  if (is_word(&r->t, "device")) return read_device(r);
+  if (is_word(&r->t, "level")) {
     if (r->has_device) return read_level(r);
-    problem_add(r->problems, r->token.loc, "the device stands before the levels");
+    problem_add(r->t.problems, r->t.token.loc, "the device stands before the levels");
     return false;
   }
-  problem_add(r->problems, r->token.loc, "expected 'device', 'level' or '}', found %s%s", shown(r),
-              r->token.kind == TOKEN_NAME ? did_you_mean(r->arena, r->token.text, words, 2) : "");
+  problem_add(r->t.problems, r->t.token.loc, "expected 'device', 'level' or '}', found %s%s", token_shown(&r->t),
+              r->t.token.kind == TOKEN_NAME ? did_you_mean(r->t.arena, r->t.token.text, words, 2) : "");
   return false;
 }
 
 static void read_machine(Reader *r) {
   Token name;
-  if (!is_word(r, "machine")) {
-    expected(r, "'machine' and its name");
+  if (!is_word(&r->t, "machine")) {
+    expected(&r->t, "'machine' and its name");
     return;
   }
-  next(r);
-  if (!take_name(r, "the name of the machine", &name)) return;
+  next(&r->t);
+  if (!take_token(&r->t, TOKEN_NAME, "the name of the machine", &name)) return;
   r->machine.name = name.text;
-  if (!take_sign(r, '{', "'{' and the device of the machine")) return;
-  while (!is_sign(r, '}') && r->token.kind != TOKEN_END && !problems_are_many(r->problems))
+  if (!take_sign(&r->t, '{', "'{' and the device of the machine")) return;
+  while (!is_sign(&r->t, '}') && r->t.token.kind != TOKEN_END && !problems_are_many(r->t.problems))
     if (!read_block(r)) skip_block(r);
-  if (r->failed || problems_are_many(r->problems)) return; // the end of the machine may have been skipped
-  if (!r->has_device) problem_add(r->problems, name.loc, "the machine '%.*s' has no device", SHOWN, name.text);
-  else if (take_sign(r, '}', "'}' behind the machine") && r->token.kind != TOKEN_END)
-    expected(r, "the end of the file");
+  if (r->failed || problems_are_many(r->t.problems)) return; // the end of the machine may have been skipped
+  if (!r->has_device) problem_add(r->t.problems, name.loc, "the machine '%.*s' has no device", TOKEN_SHOWN, name.text);
+  else if (take_sign(&r->t, '}', "'}' behind the machine") && r->t.token.kind != TOKEN_END)
+    expected(&r->t, "the end of the file");
 }
 
 Machine machine_read(const char *name, const char *text, size_t len, Problems *problems) {
-  Reader r = {.arena = problems->arena,
-              .problems = problems,
-              .file = name,
-              .at = text,
-              .end = text + len,
-              .line_text = text,
-              .line = 1};
-  next(&r);
+  Reader r = {.t = {.arena = problems->arena, .problems = problems, .file = name, .next = next}};
+  r.t.at = r.t.line_text = text;
+  r.t.end = text + len;
+  r.t.line = 1;
+  next(&r.t);
   read_machine(&r);
   return r.machine;
 }
