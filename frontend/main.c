@@ -125,8 +125,11 @@ static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
 
 // What is proved of a plan that was searched.
 static void report_search(const Search *search) {
-  const double gap = search->cost > search->bound ? 100 * (search->cost - search->bound) / search->cost : 0;
-  fprintf(stderr, "parcc: searched: %.4g ms, no plan takes less than %.4g ms (gap %.2g %%)", search->cost * 1e3, search->bound * 1e3, gap);
+  static const struct { const char *name; double scale; } units[] = {[SEARCH_SECONDS] = {"ms", 1e3}, [SEARCH_BYTES] = {"MB", 1e-6}};
+  const double gap = search->cost > search->bound ? 100 * (search->cost - search->bound) / search->cost : 0, scale = units[search->unit].scale;
+  const char *unit = units[search->unit].name;
+  fprintf(stderr, "parcc: searched: %.4g %s, no plan takes less than %.4g %s (gap %.2g %%)", search->cost * scale, unit, search->bound * scale, unit, gap);
+  if (search->how != NULL) fprintf(stderr, "; %s", search->how);
   if (search->approximate > 0)
     fprintf(stderr, "; what %d tensors that many operators read cost was counted for each of them", search->approximate);
   fprintf(stderr, "\n");

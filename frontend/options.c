@@ -355,8 +355,8 @@ static int check_devices(Arena *arena, Options *o) {
 
 static int check_together(Arena *arena, Options *options) {
   if (options->model == NULL) return misuse("no model is given");
-  if (options->plan_given && options->plan.kind == PLAN_AUTO && options->machine == NULL)
-    return misuse("--search=auto needs --machine: what a plan costs depends on it (--machine=list prints those that are known)");
+  if (options->plan_given && plan_source_searched(options->plan.kind) && options->machine == NULL)
+    return misuse("--search=%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", plan_source_name(options->plan.kind));
   if (options->json && !options->stats) return misuse("--json goes with --stats");
   if (options->stats && options->stop_after != NULL)
     return misuse("--stats needs all passes, --stop-after leaves some out");

@@ -5,6 +5,8 @@ enum { WIDEST_NAME = 48 };
 
 // ---- words -----------------------------------------------------------------------------------------------------
 
+bool plan_source_searched(PlanSourceKind kind) { return kind >= PLAN_AUTO && kind < PLAN_NAMED; }
+
 const char *plan_source_name(PlanSourceKind kind) {
   static const char *const name[PLAN_NAMED] = {"data", "single", "model", "owt", "megatron", "fsdp", "auto"};
   return name[kind];

@@ -86,6 +86,7 @@ typedef struct PlanSource {
   uint64_t seed;    // PLAN_RANDOM
   const char *file; // PLAN_FILE
 } PlanSource;
+bool plan_source_searched(PlanSourceKind kind); // by what plans cost on a machine: PLAN_AUTO and those behind it
 const char *plan_source_name(PlanSourceKind kind); // "data" of PLAN_DATA; of those below PLAN_NAMED
 
 const char *plan_subject_word(PlanSubject subject); // "layer"; "" for PLAN_NAME

@@ -8,11 +8,14 @@
 #include "../ir/program.h"
 #include "cost.h"
 
-// How a planner that searches came out: seconds of a step of the plan that it found, and of any plan at least.
+// How a planner that searches came out, in what it makes small itself.
+typedef enum SearchUnit { SEARCH_SECONDS, SEARCH_BYTES } SearchUnit; // of a step
 typedef struct Search {
   bool done;
-  double cost, bound;
-  int approximate; // tensors whose changes of layout it counted more than once
+  SearchUnit unit;
+  double cost, bound; // of the plan that it found, and of any plan at least
+  int approximate;    // tensors whose changes of layout it counted more than once
+  const char *how;    // what else it says of its way ("K = 2, 31 nodes eliminated"), or NULL
 } Search;
 
 typedef struct Compilation {

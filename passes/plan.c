@@ -17,7 +17,7 @@
 // for the last one of an evaluation is not known when the program is written.
 #include "passes.h"
 #include "planning.h"
-#include "search/auto.h"
+#include "search/search.h"
 #include "sharding.h"
 
 // ---- shardings -----------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ static void check_units(const Planner *p, const Graph *graph, Problems *problems
 
 void pass_plan(Compilation *c) {
   c->problems.arena = c->arena;
-  if (c->plan_source.kind == PLAN_AUTO) c->plan = plan_make_auto(c);
+  if (plan_source_searched(c->plan_source.kind)) c->plan = search_plan(c);
   else if (c->plan_source.kind != PLAN_FILE) c->plan = plan_make(c->arena, c->model, &c->plan_source, &c->mesh, &c->problems);
   c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
   Planner p = planner_new(c->arena, c->model, &c->plan, &c->mesh);

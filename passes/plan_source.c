@@ -64,8 +64,7 @@ Plan plan_make(Arena *arena, const Model *model, const PlanSource *source, const
   case PLAN_MEGATRON: plan_make_megatron(arena, model, &plan, problems); break;
   case PLAN_FSDP: plan_make_fsdp(arena, model, &plan); break;
   case PLAN_RANDOM: make_random(arena, model, source->seed, &plan); break;
-  case PLAN_AUTO: fatal("plan: a plan that is searched is made elsewhere");
-  case PLAN_FILE: fatal("plan: a plan that is read from a file is not made");
+  default: fatal("plan: a plan that is searched, or read from a file, is made elsewhere");
   }
   return plan;
 }

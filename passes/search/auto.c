@@ -1,11 +1,10 @@
 // auto: of all assignments of candidates to groups (problem.h) the one whose step costs least, by exact elimination (cfn.h).
-#include "auto.h"
-
 #include "problem.h"
+#include "search.h"
 
 enum { BUDGET = 50 * 1000 * 1000 }; // entries of tables: some seconds
 
-Plan plan_make_auto(Compilation *c) {
+Plan search_auto(Compilation *c) {
   SearchProblem *problem = problem_new(c->arena, c->model, &c->mesh, c->machine);
   const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, NULL);
   if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");

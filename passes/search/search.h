@@ -1,0 +1,15 @@
+// The planners that search: each is a row of the table in search.c and a file of its own.
+#ifndef PARCC_PASSES_SEARCH_SEARCH_H
+#define PARCC_PASSES_SEARCH_SEARCH_H
+
+#include "../pipeline.h"
+
+// Each requires graphs as for the pass "plan", a machine, and the mesh without the batch, which it may divide further. Fills
+// c->search. What is wrong with the model or the machine is added to c->problems.
+typedef Plan SearchMake(Compilation *c);
+
+SearchMake search_auto;
+
+Plan search_plan(Compilation *c); // by the planner of c->plan_source
+
+#endif
