@@ -88,6 +88,10 @@ char *arena_strndup(Arena *arena, const char *text, size_t len) {
   return copy;
 }
 
+void *arena_copy(Arena *arena, const void *from, size_t size) {
+  return size == 0 ? NULL : memcpy(arena_alloc(arena, size), from, size);
+}
+
 char *arena_strdup(Arena *arena, const char *text) { return arena_strndup(arena, text, strlen(text)); }
 
 char *arena_vprintf(Arena *arena, const char *format, va_list args) {
@@ -172,4 +176,11 @@ void names_set(Names *names, const char *key, int value) {
   if (names->slot[i].key == NULL) names->len++;
   names->slot[i].key = key;
   names->slot[i].value = value;
+}
+
+Names names_copy(Arena *arena, const Names *names) {
+  Names copy = *names;
+  copy.arena = arena;
+  copy.slot = arena_copy(arena, names->slot, sizeof *names->slot * (size_t)names->cap);
+  return copy;
 }

@@ -19,6 +19,7 @@ void arena_free(Arena *arena);
 void arena_reset(Arena *arena);
 // Zeroed memory of `size` bytes, aligned for any object, owned by the arena.
 void *arena_alloc(Arena *arena, size_t size);
+void *arena_copy(Arena *arena, const void *from, size_t size); // NULL of nothing
 char *arena_strdup(Arena *arena, const char *text);
 char *arena_strndup(Arena *arena, const char *text, size_t len);
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -44,6 +45,9 @@ void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size);
     (vec)->at = arena_alloc((arena), sizeof *(vec)->at * (size_t)(n));                                                 \
   } while (0)
 
+// Of an array that was copied as a struct: gives it memory of its own.
+#define vec_own(arena, vec) ((vec)->at = arena_copy((arena), (vec)->at, sizeof *(vec)->at * (size_t)((vec)->cap = (vec)->len)))
+
 // A text buffer that grows; `at` is always NUL-terminated once something was written.
 typedef struct Text {
   Arena *arena;
@@ -61,6 +65,7 @@ typedef struct Names {
 } Names;
 int names_get(const Names *names, const char *key);
 void names_set(Names *names, const char *key, int value);
+Names names_copy(Arena *arena, const Names *names);
 
 // Where in which text something was written. file is a display name; line and col count from 1; line 0: nowhere.
 typedef struct Loc {

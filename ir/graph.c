@@ -32,6 +32,19 @@ Graph *graph_new(Arena *arena, const char *name) {
   return graph;
 }
 
+Graph *graph_copy(Arena *arena, const Graph *graph) {
+  Graph *copy = NEW(arena, Graph);
+  *copy = *graph;
+  copy->arena = arena;
+  vec_own(arena, &copy->tensors);
+  vec_own(arena, &copy->ops);
+  vec_own(arena, &copy->stores);
+  vec_own(arena, &copy->losses);
+  vec_own(arena, &copy->metrics);
+  copy->tensor_names = names_copy(arena, &graph->tensor_names);
+  return copy;
+}
+
 static const char *unique_name(Graph *graph, const char *name) {
   if (names_get(&graph->tensor_names, name) < 0) return name;
   const char *count_key = arena_printf(graph->arena, "%s\001count", name); // \001: no tensor has such a name

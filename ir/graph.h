@@ -111,6 +111,8 @@ typedef struct Graph {
 } Graph;
 
 Graph *graph_new(Arena *arena, const char *name);
+// A graph of its own that can be changed as the first one could; what never changes, expressions and names, is shared.
+Graph *graph_copy(Arena *arena, const Graph *graph);
 // Adds a tensor; makes `name` unique by a suffix if need be. Returns its id.
 int graph_add_tensor(Graph *graph, Tensor tensor);
 // Adds an OP_COMPUTE operator and its output tensor (ROLE_VALUE, name `name`) whose dims are op.dims[0 .. op.n_out). Returns the tensor.

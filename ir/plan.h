@@ -79,6 +79,7 @@ typedef enum PlanSourceKind {
   PLAN_NAMED,    // how many have a name: those above
   PLAN_RANDOM = PLAN_NAMED, // every operator, input and stored tensor draws uniformly among what it could do
   PLAN_FILE,
+  PLAN_MADE, // it is there already: somebody asks what it costs
 } PlanSourceKind;
 
 typedef struct PlanSource {

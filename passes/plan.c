@@ -231,10 +231,14 @@ static void check_units(const Planner *p, const Graph *graph, Problems *problems
   }
 }
 
+Plan plan_of_source(Compilation *c) {
+  if (plan_source_searched(c->plan_source.kind)) return search_plan(c);
+  return plan_make(c->arena, c->model, &c->plan_source, &c->mesh, &c->problems);
+}
+
 void pass_plan(Compilation *c) {
   c->problems.arena = c->arena;
-  if (plan_source_searched(c->plan_source.kind)) c->plan = search_plan(c);
-  else if (c->plan_source.kind != PLAN_FILE) c->plan = plan_make(c->arena, c->model, &c->plan_source, &c->mesh, &c->problems);
+  if (c->plan_source.kind < PLAN_FILE) c->plan = plan_of_source(c);
   c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
   Planner p = planner_new(c->arena, c->model, &c->plan, &c->mesh);
   plan_check(&p, &c->problems);

@@ -91,6 +91,8 @@ OpSharding plan_resolve_tensor(const Planner *p, int tensor, const PlanChoice *c
 // Enters the sharding of every input and stored tensor of the training graph.
 void plan_resolve_stored(Planner *p);
 OpSharding plan_stored(const Planner *p, const char *name);
+// Makes the plan of a compilation that reads none.
+Plan plan_of_source(Compilation *c);
 // How a tensor lies whose dimensions are divided so.
 Layout plan_layout(const OpSharding *s, const Tensor *t, const Mesh *mesh);
 bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh);

@@ -1,0 +1,24 @@
+// What plans cost and need: a copy of a compilation is taken through the passes, and the compilation stays as it is.
+#ifndef PARCC_PASSES_EVALUATE_H
+#define PARCC_PASSES_EVALUATE_H
+
+#include "pipeline.h"
+
+typedef struct Evaluation {
+  const char *refused; // why it is no plan of this model, in the arena of the compilation; NULL: it is one
+  Cost cost;           // of a training step
+  int64_t arena_bytes; // that a device needs; 0: not asked for
+} Evaluation;
+
+// All of these require a compilation as it is before the pass "plan", or while that makes the plan, with a machine.
+
+// The passes from "plan" to "plan-memory": the figures are those that the compiler prints for the plan. The mesh is the plan's.
+Evaluation evaluate_plan(const Compilation *c, const Plan *plan);
+// The cost alone, which is known much earlier.
+Evaluation evaluate_cost(const Compilation *c, const Plan *plan);
+
+// The plan that a planner with a name makes (below PLAN_NAMED), in the arena of the compilation, for its mesh; search: what the
+// planner says of it. Returns NULL, or why there is none.
+const char *evaluate_planner(const Compilation *c, PlanSourceKind kind, Plan *plan, Search *search);
+
+#endif

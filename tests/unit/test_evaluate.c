@@ -1,0 +1,75 @@
+// What a plan costs and needs, asked of a copy, is what the compiler finds when it takes the plan, and leaves the model as it was.
+#include "../../passes/evaluate.h"
+
+#include "../../frontend/frontend.h"
+#include "../../frontend/parse.h"
+#include "check.h"
+
+static const char text[] = "model net(batch = 24) {\n"
+                           "  input image[batch, 3, 8, 8];\n"
+                           "  input label[batch]: int < 10;\n"
+                           "  x = conv(image, filters = 8, kernel = 3, pad = 1) |> relu |> maxpool(2);\n"
+                           "  x = view(x, \"n c h w -> n (c h w)\");\n"
+                           "  x = dense(x, 64) |> relu;\n"
+                           "  logits = dense(x, 10);\n"
+                           "  loss = cross_entropy(logits, label);\n"
+                           "}\n"
+                           "train { optimizer = sgd(lr = 0.01, momentum = 0.9); steps = 10; }\n";
+
+// The net on four devices, ready to be planned.
+static Compilation open_net(Arena *arena) {
+  const ElabOptions options = {0};
+  const AstFile *prelude = parse_prelude(arena), *file = parse_text(arena, "net.dnn", text, strlen(text));
+  Compilation c = {.arena = arena, .machine = machine_preset(arena, "p100x4x4"), .problems = {.arena = arena}, .strip_bytes = 8 << 20};
+  c.mesh = (Mesh){.n_axes = 2, .axis = {{"node", 2}, {"gpu", 2}}};
+  c.model = elab_model(arena, prelude, file, &options);
+  for (int pass = 0; pass < pipeline_find("plan"); pass++) pipeline_run(&c, pass);
+  return c;
+}
+
+static const char *printed(const Compilation *c) {
+  Text out = {.arena = c->arena};
+  pipeline_print(c, &out);
+  return text_str(&out);
+}
+
+static void evaluate_as_compiled(PlanSourceKind kind) {
+  Arena *arena = arena_new();
+  Compilation c = open_net(arena);
+  Plan plan;
+  Search search;
+  c.plan_source.kind = kind;
+  const char *before = printed(&c), *refused = evaluate_planner(&c, kind, &plan, &search);
+  CHECK_STR(printed(&c), before);
+  CHECK((refused != NULL) == (kind == PLAN_MEGATRON)); // there is no attention
+  if (refused == NULL) {
+    const Evaluation cheap = evaluate_cost(&c, &plan), whole = evaluate_plan(&c, &plan);
+    CHECK_STR(printed(&c), before);
+    CHECK(cheap.refused == NULL && whole.refused == NULL);
+    for (int pass = pipeline_find("plan"); pass <= pipeline_find("plan-memory"); pass++) pipeline_run(&c, pass);
+    CHECK(cheap.cost.step == c.predicted.step && whole.cost.step == c.predicted.step && c.predicted.step > 0);
+    CHECK(whole.cost.bytes == c.predicted.bytes);
+    CHECK_INT(whole.arena_bytes, c.program->arena_bytes);
+    CHECK(search.done == c.search.done && search.cost == c.search.cost);
+  }
+  arena_free(arena);
+}
+
+static void every_planner(void) {
+  for (int kind = 0; kind < PLAN_NAMED; kind++) evaluate_as_compiled((PlanSourceKind)kind);
+}
+
+static void a_plan_of_another_model(void) {
+  Arena *arena = arena_new();
+  const Compilation c = open_net(arena);
+  static const char plan_text[] = "plan 1 net\nmesh node=2,gpu=2\nconv9 n/gpu\n";
+  Problems problems = {.arena = arena};
+  const Plan plan = plan_read("a.plan", plan_text, strlen(plan_text), &problems);
+  CHECK_INT(problems.list.len, 0);
+  const Evaluation found = evaluate_plan(&c, &plan);
+  CHECK(found.refused != NULL && strstr(found.refused, "conv9") != NULL);
+  CHECK_INT(c.problems.list.len, 0);
+  arena_free(arena);
+}
+
+CHECKS(TEST(every_planner), TEST(a_plan_of_another_model))
