@@ -2,7 +2,7 @@
 #ifndef PARCC_PASSES_DEMANDS_H
 #define PARCC_PASSES_DEMANDS_H
 
-#include "cost.h"
+#include "route.h"
 
 // A tensor in one layout. Version 0 is the tensor as its operator makes it.
 typedef struct Version {
@@ -26,9 +26,9 @@ typedef struct Demands {
 // Settles the layouts of all results, and what every operator and everything that leaves the graph needs. Of a tensor that is
 // partial one version is made, which reduces it, and the others from that.
 Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model);
-// Seconds of all changes that make, of a tensor as it lies by `made`, what is wanted of it: n layouts, some of which may be the same
-// or `made` itself. By the choice that demands_of_graph makes where it meets them in this order.
-double demands_cost(const CostModel *model, const Tensor *tensor, const Layout *made, const Layout *const *want, int n);
+// What all changes take that make, of a tensor as it lies by `made`, what is wanted of it: n layouts, some of which may be the same
+// or `made` itself. By the choice that demands_of_graph makes where it meets them in this order. In what ways are compared by.
+double demands_cost(const RouteBy *by, const Tensor *tensor, const Layout *made, const Layout *const *want, int n);
 // The version of `tensor` in the layout `want`, which was among the demands.
 int demands_find(const Demands *d, int tensor, const Layout *want);
 // The layout in which an operator reads a tensor, as it lies along the batch; arg: which argument of an opaque call, else NULL.

@@ -13,8 +13,7 @@ enum { MAX_TABLE = 1 << 14, MAX_WANTS = 24 };
 
 static int choices_of(const Group *group) { return group->kind == GROUP_PARAM ? 2 * group->dims.len : group->dims.len; }
 
-// Every rank along the axes that split a dimension has some of it.
-static bool is_useful(const Group *group, const Candidate *candidate, const Mesh *mesh) {
+bool problem_is_useful(const Group *group, const Candidate *candidate, const Mesh *mesh) {
   for (int d = 0; d < group->dims.len; d++) {
     int64_t parts = 1;
     for (int a = 0; a < mesh->n_axes; a++)
@@ -24,7 +23,9 @@ static bool is_useful(const Group *group, const Candidate *candidate, const Mesh
   return true;
 }
 
-static Candidates list_candidates(Arena *arena, const Group *group, const Mesh *mesh) {
+Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *groups, int number, const Mesh *mesh) {
+  const Group *group = &groups->list.at[number];
+  (void)ctx;
   const int choices = choices_of(group) + 1;
   int n = 1;
   for (int a = 0; a < mesh->n_axes; a++) n *= mesh->axis[a].size > 1 ? choices : 1;
@@ -37,7 +38,7 @@ static Candidates list_candidates(Arena *arena, const Group *group, const Mesh *
       candidate->choice[a] = (signed char)(rest % choices - 1);
       rest /= choices;
     }
-    c.n += is_useful(group, candidate, mesh);
+    c.n += problem_is_useful(group, candidate, mesh);
   }
   return c;
 }
@@ -263,12 +264,22 @@ static void fill_ports(Ports *ports, int number, int candidate) {
 
 // ---- costs ---------------------------------------------------------------------------------------------------------
 
+// Seconds of all that the group computes.
 static double own_cost(const SearchProblem *p, int number) {
+  if (p->unit == SEARCH_BYTES) return 0;
   const Graph *graph = p->groups.graph;
   const Group *group = &p->groups.list.at[number];
   double cost = 0;
   for (int i = 0; i < group->ops.len; i++) cost += cost_of_op(&p->cost, graph, &graph->ops.at[group->ops.at[i]]);
   return cost;
+}
+
+// Ways that are compared by bytes count those of the busiest rank, four for an element.
+static double changes_cost(const SearchProblem *p, const Tensor *t, const Layout *made, const Layout *const *want, int n) {
+  const bool bytes = p->unit == SEARCH_BYTES;
+  const RouteBy by = {p->cost.mesh, bytes ? NULL : &p->cost, t->type};
+  const double amount = demands_cost(&by, t, made, want, n);
+  return bytes ? amount / 4 * cost_element(&p->cost, t->type) * mesh_ranks(p->cost.mesh) : amount;
 }
 
 // Of a tensor that lies and is wanted as these states say. Tensors of one shape that do so alike cost the same.
@@ -293,7 +304,7 @@ static double tensor_cost(SearchProblem *p, int tensor, const PortState *const *
   const int known = names_get(&p->cost_numbers, text_str(&key));
   if (known >= 0) return p->costs.at[known];
   if (number >= 0) made = p->layouts.at[number];
-  const double cost = demands_cost(&p->cost, t, &made, want, wants);
+  const double cost = changes_cost(p, t, &made, want, wants);
   names_set(&p->cost_numbers, arena_strdup(p->arena, text_str(&key)), p->costs.len);
   vec_push(p->arena, &p->costs, cost);
   return cost;
@@ -387,14 +398,14 @@ static void add_functions(SearchProblem *p, const Ports *ports, double *const *o
   }
 }
 
-SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine) {
+SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const ProblemSpace *space) {
   SearchProblem *p = NEW(arena, SearchProblem);
   Plan *nothing = NEW(arena, Plan);
   Mesh *kept = NEW(arena, Mesh);
   *nothing = (Plan){.model = model->name};
   *kept = *mesh;
-  *p = (SearchProblem){.arena = arena, .scratch = arena_new(), .model = model, .cfn = {.arena = arena}};
-  p->cost = cost_model(arena, machine, kept, model->f64);
+  *p = (SearchProblem){.arena = arena, .scratch = arena_new(), .model = model, .unit = space->unit, .cfn = {.arena = arena}};
+  p->cost = space->unit == SEARCH_SECONDS ? cost_model(arena, machine, kept, model->f64) : (CostModel){machine, kept, model->f64, NULL};
   p->layout_numbers.arena = p->cost_numbers.arena = arena;
   p->planner = planner_new(arena, model, nothing, kept);
   p->groups = groups_of_graph(&p->planner);
@@ -405,7 +416,7 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   for (int t = 0; t < p->groups.graph->tensors.len; t++) graph_tensor(p->groups.graph, t)->layout = layout_replicated();
   for (int i = 0; i < p->groups.graph->ops.len; i++) p->model->train->ops.at[i].sharding = sharding_replicate();
   for (int g = 0; g < n; g++) {
-    p->of[g] = list_candidates(arena, &p->groups.list.at[g], kept);
+    p->of[g] = space->candidates(space->ctx, arena, &p->groups, g, kept);
     own[g] = NEW_ARRAY(arena, double, p->of[g].n);
     list_ports(&ports, g);
     for (int i = 0; i < p->of[g].n; i++) {

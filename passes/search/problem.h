@@ -17,10 +17,21 @@ typedef struct Candidate { signed char choice[MESH_MAX_AXES]; } Candidate;
 
 typedef struct Candidates { int n; Candidate *list; } Candidates;
 
+// All ways to divide a group that are looked at: one at least.
+typedef Candidates ProblemCandidates(const void *ctx, Arena *arena, const Groups *groups, int group, const Mesh *mesh);
+
+// Which plans are looked at, and by what they are compared.
+typedef struct ProblemSpace {
+  SearchUnit unit; // SEARCH_BYTES: what changes of layout move, all ranks together; operators cost nothing
+  ProblemCandidates *candidates;
+  const void *ctx;
+} ProblemSpace;
+
 typedef struct SearchProblem {
   Arena *arena;
   Model *model;
   CostModel cost;
+  SearchUnit unit;
   Planner planner; // without lines
   Groups groups;
   Candidates *of;  // by group
@@ -33,8 +44,13 @@ typedef struct SearchProblem {
   VEC(double) costs;
 } SearchProblem;
 
+// Every choice that leaves each rank some of each dimension that is split.
+ProblemCandidates problem_all_candidates;
+// Whether a candidate does.
+bool problem_is_useful(const Group *group, const Candidate *candidate, const Mesh *mesh);
+
 // The mesh is without the batch. Shardings and layouts of the training graph are overwritten.
-SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine);
+SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const ProblemSpace *space);
 // The plan of an assignment: a line for every operator, input and parameter.
 Plan problem_plan(const SearchProblem *problem, const int *value);
 
