@@ -207,19 +207,17 @@ static RouteCost plan_versions(Arena *arena, Arena *scratch, const RouteBy *by, 
   return least;
 }
 
-double demands_cost(const RouteBy *by, const Tensor *tensor, const Layout *made, const Layout *const *want, int n) {
+double demands_cost(Arena *scratch, const RouteBy *by, const Tensor *tensor, const Layout *made, const Layout *const *want,
+                    int n) {
   Versions versions = {0};
   int same = 0;
   while (same < n && reshard_axes(by->mesh, made, want[same]) == 0) same++;
   if (same == n) return 0;
-  Arena *scratch = arena_new();
   const Shape shape = shape_of(tensor);
   vec_push(scratch, &versions, (Version){.layout = *made, .parent = -1});
   for (int i = same; i < n; i++)
     if (find_version(&versions, by->mesh, want[i]) < 0) vec_push(scratch, &versions, (Version){.layout = *want[i]});
-  const double amount = plan_versions(scratch, scratch, by, &shape, &versions).amount;
-  arena_free(scratch);
-  return amount;
+  return plan_versions(scratch, scratch, by, &shape, &versions).amount;
 }
 
 static void spread_phases(Versions *versions) {

@@ -28,7 +28,7 @@ typedef struct Demands {
 Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model);
 // What all changes take that make, of a tensor as it lies by `made`, what is wanted of it: n layouts, some of which may be the same
 // or `made` itself. By the choice that demands_of_graph makes where it meets them in this order. In what ways are compared by.
-double demands_cost(const RouteBy *by, const Tensor *tensor, const Layout *made, const Layout *const *want, int n);
+double demands_cost(Arena *scratch, const RouteBy *by, const Tensor *tensor, const Layout *made, const Layout *const *want, int n);
 // The version of `tensor` in the layout `want`, which was among the demands.
 int demands_find(const Demands *d, int tensor, const Layout *want);
 // The layout in which an operator reads a tensor, as it lies along the batch; arg: which argument of an opaque call, else NULL.

@@ -278,7 +278,7 @@ static double own_cost(const SearchProblem *p, int number) {
 static double changes_cost(const SearchProblem *p, const Tensor *t, const Layout *made, const Layout *const *want, int n) {
   const bool bytes = p->unit == SEARCH_BYTES;
   const RouteBy by = {p->cost.mesh, bytes ? NULL : &p->cost, t->type};
-  const double amount = demands_cost(&by, t, made, want, n);
+  const double amount = demands_cost(p->scratch, &by, t, made, want, n);
   return bytes ? amount / 4 * cost_element(&p->cost, t->type) * mesh_ranks(p->cost.mesh) : amount;
 }
 

@@ -207,16 +207,16 @@ static void wants_are_paid_once(void) {
   const Layout *const want[] = {&all, &all, &part, &partial};
   const RouteBy by = {&mesh, &model, t.type};
   const double reduced = cost(&mesh, &large, 2, sum, whole, RESHARD_all_reduce);
-  CHECK(demands_cost(&by, &t, &all, want, 2) == 0);
-  CHECK(demands_cost(&by, &t, &partial, want, 1) == reduced);
-  CHECK(demands_cost(&by, &t, &partial, want, 2) == reduced);
+  CHECK(demands_cost(arena, &by, &t, &all, want, 2) == 0);
+  CHECK(demands_cost(arena, &by, &t, &partial, want, 1) == reduced);
+  CHECK(demands_cost(arena, &by, &t, &partial, want, 2) == reduced);
   // A part and the whole of a sum: the part is scattered and then gathered, or cut off the whole.
-  const double both = demands_cost(&by, &t, &partial, want, 3);
+  const double both = demands_cost(arena, &by, &t, &partial, want, 3);
   const double scattered = cost(&mesh, &large, 2, sum, rows, RESHARD_reduce_scatter) + cost(&mesh, &large, 2, rows, whole, RESHARD_all_gather);
   CHECK(both == fmin(scattered, reduced + cost(&mesh, &large, 2, whole, rows, RESHARD_slice)));
   // Without a machine: what the busiest rank moves, three quarters of the tensor each time.
   const RouteBy bytes = {&mesh, NULL, t.type};
-  CHECK(demands_cost(&bytes, &t, &partial, want, 3) == 2 * 0.75 * 4e6);
+  CHECK(demands_cost(arena, &bytes, &t, &partial, want, 3) == 2 * 0.75 * 4e6);
   arena_free(arena);
 }
 
