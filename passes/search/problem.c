@@ -45,35 +45,17 @@ Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *g
 
 // ---- how operators and tensors lie under a candidate ---------------------------------------------------------------
 
-static const GroupMember *member_of(const GroupDim *dim, int op) {
-  for (int i = 0; i < dim->members.len; i++)
-    if (dim->members.at[i].op == op) return &dim->members.at[i];
-  return NULL;
-}
-
-// op: -1 for the stored tensor of a group.
-static OpSharding sharding_of(const SearchProblem *p, const Group *group, const Candidate *candidate, int op) {
-  OpSharding s = sharding_replicate();
-  for (int a = 0; a < p->cost.mesh->n_axes; a++) {
-    const int choice = candidate->choice[a];
-    if (choice < 0 || (op < 0 && choice >= group->dims.len)) continue;
-    const GroupMember *member = member_of(&group->dims.at[choice % group->dims.len], op);
-    if (member != NULL) plan_split(&s, a, member->dim, member->unit, p->cost.mesh);
-  }
-  return s;
-}
-
 static bool is_optimizer_state(const Tensor *t) { return t->role == ROLE_STATE && t->of >= 0; }
 
 // The optimizer's states lie as the update is divided.
 static void lay_stored(SearchProblem *p, int number, const Candidate *candidate) {
   const Group *group = &p->groups.list.at[number];
   const Graph *graph = p->groups.graph;
-  const OpSharding own = sharding_of(p, group, candidate, -1);
+  const OpSharding own = candidate_sharding(group, candidate, -1, p->cost.mesh);
   Tensor *t = graph_tensor(graph, group->tensor);
   t->layout = plan_layout(&own, t, p->cost.mesh);
   const int update = group->ops.len > 0 ? group->ops.at[group->ops.len - 1] : -1;
-  const OpSharding of_update = sharding_of(p, group, candidate, update);
+  const OpSharding of_update = candidate_sharding(group, candidate, update, p->cost.mesh);
   for (int s = 0; s < p->planner.kept[group->tensor].len && group->kind == GROUP_PARAM; s++) {
     Tensor *state = graph_tensor(graph, p->planner.kept[group->tensor].at[s]);
     const bool same = plan_same_shape(state, t);
@@ -99,7 +81,7 @@ static void lay_group(SearchProblem *p, int number, const Candidate *candidate) 
   if (group->kind != GROUP_OPS) lay_stored(p, number, candidate);
   for (int i = 0; i < group->ops.len; i++) {
     Op *op = &graph->ops.at[group->ops.at[i]];
-    op->sharding = op->kind == OP_VIEW ? sharding_replicate() : sharding_of(p, group, candidate, group->ops.at[i]);
+    op->sharding = op->kind == OP_VIEW ? sharding_replicate() : candidate_sharding(group, candidate, group->ops.at[i], p->cost.mesh);
     for (int a = 0; a < p->cost.mesh->n_axes && op->kind == OP_VIEW; a++)
       plan_follow_operands(&op->sharding, &p->planner, graph, op, a);
     lay_results(p, op, true);
@@ -432,51 +414,8 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   return p;
 }
 
-// ---- the plan of an assignment -------------------------------------------------------------------------------------
-
-static void choose(const SearchProblem *p, const OpSharding *s, const Space *space, PlanLine *line) {
-  for (int a = 0; a < p->cost.mesh->n_axes; a++) {
-    line->axis[a] = (PlanChoice){.kind = CHOICE_REPLICATE};
-    if (s->dim[a] >= 0) line->axis[a] = (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[a]].name, .unit = s->unit[a]};
-  }
-}
-
-static void add_op_line(const SearchProblem *p, Plan *plan, const Group *group, const Candidate *candidate, int id) {
-  const Graph *graph = p->groups.graph;
-  const Op *op = &graph->ops.at[id];
-  const Space space = plan_space_of_op(op);
-  const OpSharding s = sharding_of(p, group, candidate, id);
-  PlanLine line = {.subject = PLAN_OP, .name = graph_tensor(graph, op->out)->name};
-  const Op *other = plan_find_op(p->model->eval, line.name);
-  if (other != NULL && (other->n_dims != op->n_dims || op->phase != PHASE_FORWARD)) line.graph = graph->name;
-  choose(p, &s, &space, &line);
-  if (op->kind != OP_VIEW) vec_push(p->arena, &plan->lines, line);
-}
-
-static void add_stored_lines(const SearchProblem *p, Plan *plan, const Group *group, const Candidate *candidate) {
-  const Tensor *t = graph_tensor(p->groups.graph, group->tensor);
-  const Space space = plan_space_of_tensor(t);
-  const OpSharding s = sharding_of(p, group, candidate, -1);
-  PlanLine line = {.subject = group->kind == GROUP_INPUT ? PLAN_INPUT : PLAN_STORE, .name = t->name};
-  choose(p, &s, &space, &line);
-  vec_push(p->arena, &plan->lines, line);
-  if (group->kind == GROUP_INPUT || group->ops.len == 0) return;
-  const OpSharding update = sharding_of(p, group, candidate, group->ops.at[group->ops.len - 1]);
-  line.subject = PLAN_UPDATE;
-  choose(p, &update, &space, &line);
-  vec_push(p->arena, &plan->lines, line);
-}
-
 Plan problem_plan(const SearchProblem *p, const int *value) {
-  Plan plan = {.model = p->model->name, .mesh = *p->cost.mesh};
-  for (int g = 0; g < p->groups.list.len; g++) {
-    const Group *group = &p->groups.list.at[g];
-    const Candidate *candidate = &p->of[g].list[value[g]];
-    if (group->kind != GROUP_OPS) {
-      add_stored_lines(p, &plan, group, candidate);
-      continue;
-    }
-    for (int i = 0; i < group->ops.len; i++) add_op_line(p, &plan, group, candidate, group->ops.at[i]);
-  }
-  return plan;
+  Candidate *chosen = NEW_ARRAY(p->arena, Candidate, p->groups.list.len);
+  for (int g = 0; g < p->groups.list.len; g++) chosen[g] = p->of[g].list[value[g]];
+  return candidates_plan(p->arena, p->model, &p->groups, p->cost.mesh, chosen);
 }

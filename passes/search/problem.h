@@ -8,14 +8,8 @@
 #define PARCC_PASSES_SEARCH_PROBLEM_H
 
 #include "../cost.h"
+#include "candidate.h"
 #include "cfn.h"
-#include "groups.h"
-
-// What a group does along each axis: splits its dimension of that number; -1: nothing. Of a parameter a number behind its
-// dimensions (dims.len + d) splits its update only: the parameter itself is on every rank.
-typedef struct Candidate { signed char choice[MESH_MAX_AXES]; } Candidate;
-
-typedef struct Candidates { int n; Candidate *list; } Candidates;
 
 // All ways to divide a group that are looked at: one at least.
 typedef Candidates ProblemCandidates(const void *ctx, Arena *arena, const Groups *groups, int group, const Mesh *mesh);

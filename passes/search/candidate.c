@@ -1,0 +1,72 @@
+#include "candidate.h"
+
+static const GroupMember *member_of(const GroupDim *dim, int op) {
+  for (int i = 0; i < dim->members.len; i++)
+    if (dim->members.at[i].op == op) return &dim->members.at[i];
+  return NULL;
+}
+
+OpSharding candidate_sharding(const Group *group, const Candidate *candidate, int op, const Mesh *mesh) {
+  OpSharding s = sharding_replicate();
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int choice = candidate->choice[a];
+    if (choice < 0 || (op < 0 && choice >= group->dims.len)) continue;
+    const GroupMember *member = member_of(&group->dims.at[choice % group->dims.len], op);
+    if (member != NULL) plan_split(&s, a, member->dim, member->unit, mesh);
+  }
+  return s;
+}
+
+// ---- lines of a plan -----------------------------------------------------------------------------------------------
+
+typedef struct Writing {
+  Arena *arena;
+  const Model *model;
+  const Groups *groups;
+  Plan *plan;
+} Writing;
+
+static void choose(const Mesh *mesh, const OpSharding *s, const Space *space, PlanLine *line) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    line->axis[a] = (PlanChoice){.kind = CHOICE_REPLICATE};
+    if (s->dim[a] >= 0) line->axis[a] = (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[a]].name, .unit = s->unit[a]};
+  }
+}
+
+static void add_op_line(const Writing *w, const Group *group, const Candidate *candidate, int id) {
+  const Graph *graph = w->groups->graph;
+  const Op *op = &graph->ops.at[id];
+  const Space space = plan_space_of_op(op);
+  const OpSharding s = candidate_sharding(group, candidate, id, &w->plan->mesh);
+  PlanLine line = {.subject = PLAN_OP, .name = graph_tensor(graph, op->out)->name};
+  const Op *other = plan_find_op(w->model->eval, line.name);
+  if (other != NULL && (other->n_dims != op->n_dims || op->phase != PHASE_FORWARD)) line.graph = graph->name;
+  choose(&w->plan->mesh, &s, &space, &line);
+  if (op->kind != OP_VIEW) vec_push(w->arena, &w->plan->lines, line);
+}
+
+static void add_stored_lines(const Writing *w, const Group *group, const Candidate *candidate) {
+  const Mesh *mesh = &w->plan->mesh;
+  const Tensor *t = graph_tensor(w->groups->graph, group->tensor);
+  const Space space = plan_space_of_tensor(t);
+  const OpSharding s = candidate_sharding(group, candidate, -1, mesh);
+  PlanLine line = {.subject = group->kind == GROUP_INPUT ? PLAN_INPUT : PLAN_STORE, .name = t->name};
+  choose(mesh, &s, &space, &line);
+  vec_push(w->arena, &w->plan->lines, line);
+  if (group->kind == GROUP_INPUT || group->ops.len == 0) return;
+  const OpSharding update = candidate_sharding(group, candidate, group->ops.at[group->ops.len - 1], mesh);
+  line.subject = PLAN_UPDATE;
+  choose(mesh, &update, &space, &line);
+  vec_push(w->arena, &w->plan->lines, line);
+}
+
+Plan candidates_plan(Arena *arena, const Model *model, const Groups *groups, const Mesh *mesh, const Candidate *chosen) {
+  Plan plan = {.model = model->name, .mesh = *mesh};
+  const Writing w = {arena, model, groups, &plan};
+  for (int g = 0; g < groups->list.len; g++) {
+    const Group *group = &groups->list.at[g];
+    if (group->kind != GROUP_OPS) add_stored_lines(&w, group, &chosen[g]);
+    for (int i = 0; i < group->ops.len && group->kind == GROUP_OPS; i++) add_op_line(&w, group, &chosen[g], group->ops.at[i]);
+  }
+  return plan;
+}

@@ -1,0 +1,18 @@
+// One way to divide a group of operators, and the plan in which every group is divided in one way.
+#ifndef PARCC_PASSES_SEARCH_CANDIDATE_H
+#define PARCC_PASSES_SEARCH_CANDIDATE_H
+
+#include "groups.h"
+
+// What a group does along each axis: splits its dimension of that number; -1: nothing. Of a parameter a number behind its
+// dimensions (dims.len + d) splits its update only: the parameter itself is on every rank.
+typedef struct Candidate { signed char choice[MESH_MAX_AXES]; } Candidate;
+
+typedef struct Candidates { int n; Candidate *list; } Candidates;
+
+// What an operator of the group does then; op -1: the stored tensor or input of the group.
+OpSharding candidate_sharding(const Group *group, const Candidate *candidate, int op, const Mesh *mesh);
+// The plan that divides each group as is chosen for it: a line for every operator, input and parameter.
+Plan candidates_plan(Arena *arena, const Model *model, const Groups *groups, const Mesh *mesh, const Candidate *chosen);
+
+#endif
