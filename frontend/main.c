@@ -10,6 +10,7 @@
 #include "../passes/pipeline.h"
 #include "../passes/plan_show.h"
 #include "../passes/plan_write.h"
+#include "../passes/search/cfn_write.h"
 #include "../passes/stats.h"
 #include "ast_print.h"
 #include "diag.h"
@@ -123,6 +124,30 @@ static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
   return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL};
 }
 
+typedef struct ProblemFile {
+  const Cfn *cfn;
+  CfnFormat format;
+  const char *name;
+} ProblemFile;
+
+static void write_problem_to(FILE *file, const void *what) {
+  static const double MICROSECONDS = 1e6;
+  const ProblemFile *problem = what;
+  cfn_write(file, problem->cfn, problem->format, problem->name, MICROSECONDS);
+}
+
+// What was solved, also where it has no solution. False after an error.
+static bool write_problem(const Driver *d, const Compilation *c) {
+  ProblemFile problem = {.cfn = c->search.problem, .name = c->model->name};
+  if (d->options.emit_problem == NULL || problem.cfn == NULL) return true;
+  cfn_format_of(d->options.emit_problem, &problem.format);
+  const int64_t entries = cfn_write_entries(problem.cfn);
+  if (entries <= CFN_WRITE_MAX) return output_written(d->arena, d->options.emit_problem, write_problem_to, &problem);
+  fprintf(stderr, "parcc: error: --emit-problem: the tables of the problem have %lld entries, more than the %d that are written\n",
+          (long long)entries, CFN_WRITE_MAX);
+  return false;
+}
+
 // What is proved of a plan that was searched.
 static void report_search(const Search *search) {
   static const struct { const char *name; double scale; } units[] = {[SEARCH_SECONDS] = {"ms", 1e3}, [SEARCH_BYTES] = {"MB", 1e-6}};
@@ -160,7 +185,7 @@ static int write_program(Driver *d, const Compilation *c, const PlanTexts *plan)
   if (plan->written != NULL && !write_text(d, o->plan_out, plan->written)) return EXIT_INPUT;
   if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
-  if ((o->stats || o->show_plan || o->plan_out != NULL) && o->out == NULL) return EXIT_RIGHT;
+  if ((o->stats || o->show_plan || o->plan_out != NULL || o->emit_problem != NULL) && o->out == NULL) return EXIT_RIGHT;
   const char *text = codegen_print(c->program);
   const char *out = o->out != NULL ? o->out : default_out(d->arena, o->model);
   if (!write_text(d, out, text)) return EXIT_INPUT;
@@ -171,6 +196,9 @@ static int write_program(Driver *d, const Compilation *c, const PlanTexts *plan)
 
 static int compile(Driver *d) {
   const Options *o = &d->options;
+  CfnFormat format;
+  if (o->emit_problem != NULL && !cfn_format_of(o->emit_problem, &format))
+    return misuse("--emit-problem %s: the name of the file ends in .cfn or .lp", o->emit_problem);
   const char *name = str_eq(o->model, "-") ? "<stdin>" : o->model;
   size_t len;
   const char *text = input_file(d->arena, o->model, &len);
@@ -195,9 +223,11 @@ static int compile(Driver *d) {
   if (c.model == NULL || (o->plan_in != NULL && !read_plan(d, &c))) return EXIT_INPUT;
   PlanTexts plan = {NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
+    const bool planned = stage == FIRST_PASS + pipeline_find("plan");
     if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
+    if (planned && !write_problem(d, &c)) return EXIT_INPUT;
     if (diag_problems(&c.problems)) return EXIT_INPUT;
-    if (stage == FIRST_PASS + pipeline_find("plan")) plan = plan_texts(d, &c);
+    if (planned) plan = plan_texts(d, &c);
     if (end_stage(d, stage, NULL, &c, &code)) continue;
     return code != EXIT_RIGHT || plan.written == NULL || write_text(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
   }

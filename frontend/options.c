@@ -161,6 +161,12 @@ static int apply_plan_out(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_emit_problem(Parser *p, const char *value) {
+  if (p->options->emit_problem != NULL) return misuse("--emit-problem is given twice");
+  p->options->emit_problem = value;
+  return -1;
+}
+
 static int check_stage(const Parser *p, const char *option, const char *name) {
   Strings names = {0};
   for (int i = 0; i < p->n_stages; i++) {
@@ -235,6 +241,7 @@ static const OptionSpec table[] = {
     {0, "plan", "random:SEED", apply_plan, "the plan is drawn at random; with a NAME the same as --search"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
     {0, "plan-out", "FILE", apply_plan_out, "write the plan to FILE; a program is written only with -o"},
+    {0, "emit-problem", "FILE", apply_emit_problem, "write what auto solves to FILE.cfn (toulbar2) or FILE.lp (cbc, glpsol); a program is written only with -o"},
     {0, "strip-bytes", "N", apply_strip_bytes, "intermediates larger than N bytes are computed in strips (default 8388608; 0: never)"},
     {0, "show-plan", NULL, apply_show_plan, "print the plan as a table; a program is written only with -o"},
     {0, "stats", NULL, apply_stats, "print parameters, operations, memory and communication; a program is written only with -o"},
@@ -342,6 +349,14 @@ static int check_plan(const Options *o) {
   return -1;
 }
 
+static int check_problem(const Options *o) {
+  if (o->emit_problem == NULL) return -1;
+  if (o->plan.kind != PLAN_AUTO || o->plan_in != NULL) return misuse("--emit-problem writes what --search=auto solves; it goes with no other plan");
+  if (o->stop_after != NULL && !str_eq(o->stop_after, "plan")) return misuse("--emit-problem needs all passes, or --stop-after=plan");
+  if (str_eq(o->emit_problem, o->model)) return misuse("--emit-problem %s: the problem would overwrite the model", o->model);
+  return -1;
+}
+
 // --devices beside --ranks and --mesh, and all of them beside --machine.
 static int check_devices(Arena *arena, Options *o) {
   if (o->devices > 0 && o->ranks_given && mesh_ranks(&o->mesh) != o->devices)
@@ -355,6 +370,10 @@ static int check_devices(Arena *arena, Options *o) {
 
 static int check_together(Arena *arena, Options *options) {
   if (options->model == NULL) return misuse("no model is given");
+  if (options->emit_problem != NULL && !options->plan_given && options->plan_in == NULL) {
+    options->plan = (PlanSource){.kind = PLAN_AUTO};
+    options->plan_given = true;
+  }
   if (options->plan_given && plan_source_searched(options->plan.kind) && options->machine == NULL)
     return misuse("--search=%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", plan_source_name(options->plan.kind));
   if (options->json && !options->stats) return misuse("--json goes with --stats");
@@ -367,7 +386,8 @@ static int check_together(Arena *arena, Options *options) {
     return misuse("-o -: standard output is taken by %s", printed);
   if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
     return misuse("-o %s: the program would overwrite the model", options->out);
-  const int code = check_devices(arena, options);
+  int code = check_devices(arena, options);
+  if (code < 0) code = check_problem(options);
   return code < 0 ? check_plan(options) : code;
 }
 

@@ -48,31 +48,32 @@ char *input_file(Arena *arena, const char *path, size_t *len) {
   return text;
 }
 
-// Writes the text and closes the file; 0, or what went wrong.
-static int write_and_close(FILE *file, const char *text) {
-  const size_t len = strlen(text);
-  int error = fwrite(text, 1, len, file) == len ? 0 : errno;
+// Writes and closes the file; 0, or what went wrong.
+static int write_and_close(FILE *file, OutputWrite *write, const void *what) {
+  errno = 0;
+  write(file, what);
+  int error = ferror(file) ? (errno != 0 ? errno : EIO) : 0;
   if (fclose(file) != 0 && error == 0) error = errno;
   return error;
 }
 
-static bool write_in_place(const char *path, const char *text) {
+static bool write_in_place(const char *path, OutputWrite *write, const void *what) {
   FILE *file = fopen(path, "wb");
-  const int error = file != NULL ? write_and_close(file, text) : errno;
+  const int error = file != NULL ? write_and_close(file, write, what) : errno;
   if (error != 0) complain("write", path, error);
   return error == 0;
 }
 
-bool output_file(Arena *arena, const char *path, const char *text) {
+bool output_written(Arena *arena, const char *path, OutputWrite *write, const void *what) {
   struct stat status;
   const bool exists = stat(path, &status) == 0;
-  if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, text);
+  if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, write, what);
   char *resolved = exists ? realpath(path, NULL) : NULL; // a symbolic link stays one
   const char *dst = resolved != NULL ? resolved : path;
   const char *temporary = arena_printf(arena, "%s.%ld.tmp", dst, (long)getpid());
   const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL, exists ? status.st_mode & 0777 : 0666);
   FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
-  int error = file != NULL ? write_and_close(file, text) : errno;
+  int error = file != NULL ? write_and_close(file, write, what) : errno;
   if (error == 0 && rename(temporary, dst) != 0) error = errno;
   if (error != 0) {
     if (fd >= 0) unlink(temporary);
@@ -81,6 +82,10 @@ bool output_file(Arena *arena, const char *path, const char *text) {
   free(resolved);
   return error == 0;
 }
+
+static void write_text(FILE *file, const void *text) { fputs(text, file); }
+
+bool output_file(Arena *arena, const char *path, const char *text) { return output_written(arena, path, write_text, text); }
 
 bool output_stdout(const char *text) {
   const bool written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;

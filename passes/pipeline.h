@@ -7,6 +7,7 @@
 #include "../ir/plan.h"
 #include "../ir/program.h"
 #include "cost.h"
+#include "search/cfn.h"
 
 // How a planner that searches came out, in what it makes small itself.
 typedef enum SearchUnit { SEARCH_SECONDS, SEARCH_BYTES } SearchUnit; // of a step
@@ -15,6 +16,7 @@ typedef struct Search {
   SearchUnit unit;
   double cost, bound; // of the plan that it found, and of any plan at least
   int approximate;    // tensors whose changes of layout it counted more than once
+  const Cfn *problem; // that it solved, where it is one; or NULL
   const char *how;    // what else it says of its way ("K = 2, 31 nodes eliminated"), or NULL
 } Search;
 

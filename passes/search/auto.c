@@ -9,6 +9,6 @@ Plan search_auto(Compilation *c) {
   SearchProblem *problem = problem_new(c->arena, c->model, &c->mesh, c->machine, &all);
   const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, NULL);
   if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");
-  c->search = (Search){.done = true, .cost = solution.cost, .bound = solution.bound, .approximate = problem->n_approximate};
+  c->search = (Search){.done = true, .cost = solution.cost, .bound = solution.bound, .approximate = problem->n_approximate, .problem = &problem->cfn};
   return problem_plan(problem, solution.value);
 }

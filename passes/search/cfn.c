@@ -1,7 +1,13 @@
-// Cost function networks: what an assignment costs and weighs, and whether a network is well formed.
+// Cost function networks: what an assignment costs and weighs, what none need cost more than, and whether a network is well formed.
 #include "cfn.h"
 
 #include <math.h>
+
+int64_t cfn_function_size(const CfnFunction *f) {
+  int64_t size = 1;
+  for (int i = 0; i < f->arity; i++) size *= f->n_classes[i];
+  return size;
+}
 
 static double function_cost(const CfnFunction *f, const int *value) {
   int64_t at = 0;
@@ -31,6 +37,30 @@ bool cfn_allows(const Cfn *cfn, const int *value) {
   return cfn_cost(cfn, value) < INFINITY;
 }
 
+static double greatest(const double *at, int64_t n) {
+  double most = 0;
+  for (int64_t i = 0; i < n; i++)
+    if (at[i] < INFINITY && at[i] > most) most = at[i];
+  return most;
+}
+
+double cfn_upper_bound(const Cfn *cfn, const int *start) {
+  int *value = NEW_ARRAY(cfn->arena, int, cfn->variables.len);
+  double sum = 0;
+  for (int x = 0; x < cfn->variables.len; x++) {
+    const CfnVariable *v = &cfn->variables.at[x];
+    for (int k = 1; k < v->n_values; k++)
+      if (v->cost[k] < v->cost[value[x]]) value[x] = k;
+    sum += greatest(v->cost, v->n_values);
+  }
+  const double mine = cfn_allows(cfn, value) ? cfn_cost(cfn, value) - cfn->constant : INFINITY;
+  const double given = start != NULL && cfn_allows(cfn, start) ? cfn_cost(cfn, start) - cfn->constant : INFINITY;
+  if (fmin(mine, given) < INFINITY) return fmax(fmin(mine, given), 0);
+  for (int i = 0; i < cfn->functions.len; i++)
+    sum += greatest(cfn->functions.at[i].cost, cfn_function_size(&cfn->functions.at[i]));
+  return sum;
+}
+
 static void check_variable(const Cfn *cfn, int x) {
   const CfnVariable *variable = &cfn->variables.at[x];
   if (variable->n_values < 1) fatal("variable %d of a cost function network has no value", x);
@@ -45,7 +75,6 @@ static void check_variable(const Cfn *cfn, int x) {
 static void check_function(const Cfn *cfn, int index) {
   const CfnFunction *f = &cfn->functions.at[index];
   if (f->arity < 0 || f->arity > CFN_MAX_ARITY) fatal("cost function %d has %d variables", index, f->arity);
-  int64_t size = 1;
   for (int i = 0; i < f->arity; i++) {
     const int x = f->var[i];
     if (x < 0 || x >= cfn->variables.len) fatal("cost function %d knows no variable %d", index, x);
@@ -54,8 +83,8 @@ static void check_function(const Cfn *cfn, int index) {
     for (int v = 0; v < cfn->variables.at[x].n_values; v++)
       if (f->class_of[i][v] < 0 || f->class_of[i][v] >= f->n_classes[i])
         fatal("cost function %d: value %d of variable %d is of no class", index, v, x);
-    size *= f->n_classes[i];
   }
+  const int64_t size = cfn_function_size(f);
   for (int64_t at = 0; at < size; at++)
     if (!(f->cost[at] >= 0)) fatal("cost function %d has a cost of %g", index, f->cost[at]);
 }

@@ -52,6 +52,10 @@ double cfn_cost(const Cfn *cfn, const int *value);
 double cfn_weight(const Cfn *cfn, int limit, const int *value);
 // Whether the assignment keeps the limits and costs less than INFINITY.
 bool cfn_allows(const Cfn *cfn, const int *value);
+int64_t cfn_function_size(const CfnFunction *f); // entries of its table
+// What the cheapest assignment costs at most beside the constant, where one is allowed: of `start` (NULL: none is known) and of the
+// cheapest value of each variable, or the sum of all maxima.
+double cfn_upper_bound(const Cfn *cfn, const int *start);
 // Ends the compiler with an internal error if the network is not as is said above.
 void cfn_check(const Cfn *cfn);
 

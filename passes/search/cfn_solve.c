@@ -42,35 +42,6 @@ static double solve(Net *net, Incumbent *best, Elimination **last) {
   return searched > bound ? searched : fmin(bound, best->units);
 }
 
-// An upper bound of what the cheapest assignment costs: of the cheapest value of each variable, or the sum of all maxima.
-static double greatest(const double *at, int64_t n) {
-  double most = 0;
-  for (int64_t i = 0; i < n; i++)
-    if (at[i] < INFINITY && at[i] > most) most = at[i];
-  return most;
-}
-
-static double upper_bound(const Cfn *cfn, const int *start) {
-  int *value = NEW_ARRAY(cfn->arena, int, cfn->variables.len);
-  double sum = 0;
-  for (int x = 0; x < cfn->variables.len; x++) {
-    const CfnVariable *v = &cfn->variables.at[x];
-    for (int k = 1; k < v->n_values; k++)
-      if (v->cost[k] < v->cost[value[x]]) value[x] = k;
-    sum += greatest(v->cost, v->n_values);
-  }
-  const double mine = cfn_allows(cfn, value) ? cfn_cost(cfn, value) - cfn->constant : INFINITY;
-  const double given = start != NULL && cfn_allows(cfn, start) ? cfn_cost(cfn, start) - cfn->constant : INFINITY;
-  if (fmin(mine, given) < INFINITY) return fmax(fmin(mine, given), 0);
-  for (int i = 0; i < cfn->functions.len; i++) {
-    const CfnFunction *f = &cfn->functions.at[i];
-    int64_t size = 1;
-    for (int k = 0; k < f->arity; k++) size *= f->n_classes[k];
-    sum += greatest(f->cost, size);
-  }
-  return sum;
-}
-
 static bool offer_start(const Net *net, const int *start, Incumbent *best) {
   int *at = NEW_ARRAY(net->arena, int, net->n_vars);
   for (int x = 0; x < net->n_vars; x++) {
@@ -119,7 +90,7 @@ static Result solve_at(const Cfn *cfn, Arena *arena, Arena *scratch, double wors
 CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start) {
   cfn_check(cfn);
   Arena *arena = arena_new(), *scratch = arena_new();
-  double worst = upper_bound(cfn, start);
+  double worst = cfn_upper_bound(cfn, start);
   Result result = solve_at(cfn, arena, scratch, worst, budget, 0, start);
   while (result.solution.value != NULL) { // the unit was that of a much dearer assignment
     const double better = fmax(cfn_cost(cfn, result.solution.value) - cfn->constant, 0);

@@ -133,6 +133,20 @@ expect 2 "no plan 'dota'; did you mean 'data'" m.dnn --search=dota
 expect 2 'expected random:SEED' m.dnn --plan=random:x
 expect 2 'needs --machine' m.dnn --search=auto
 expect 0 'no plan takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
+expect 0 'no plan takes less' m.dnn --machine=pcie2 --emit-problem=m.cfn
+check "--emit-problem writes what is solved, and no program" [ -s m.cfn -a ! -e m_par.cu ]
+expect 0 '' m.dnn --machine=pcie2 --search=auto --emit-problem m.lp --stop-after=plan -q
+check "as a linear program, too" grep -q '^Minimize' m.lp
+expect 2 'ends in .cfn or .lp' m.dnn --machine=pcie2 --emit-problem m.txt
+expect 2 'needs --machine' m.dnn --emit-problem m.cfn
+expect 2 'no other plan' m.dnn --machine=pcie2 --search=data --emit-problem m.cfn
+expect 2 'no other plan' m.dnn --machine=pcie2 --plan-in data.plan --emit-problem m.cfn
+expect 2 'or --stop-after=plan' m.dnn --machine=pcie2 --emit-problem m.cfn --stop-after=lower
+expect 2 'would overwrite the model' m.lp --machine=pcie2 --emit-problem m.lp
+expect 1 "cannot write 'no/m.cfn'" m.dnn --machine=pcie2 --emit-problem no/m.cfn
+ln -s /dev/full full.lp
+expect 1 'cannot write .*full.lp.: No space' m.dnn --machine=pcie2 --emit-problem full.lp
+expect 2 'is given twice' m.dnn --machine=pcie2 --emit-problem m.cfn --emit-problem m.lp
 expect 1 'heads of attention' m.dnn --ranks 2 --search=megatron
 expect 0 '' m.dnn --ranks 2 --search=owt -o owt.cu
 expect 0 '' m.dnn --ranks 2 --plan=owt -o owt2.cu
