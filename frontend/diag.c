@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../ir/utf8.h"
+
 enum { MAX_ERRORS = 20, MAX_WIDTH = 160, TAB = 8 };
 
 typedef struct Source {
@@ -66,19 +68,6 @@ static bool find_line(Loc loc, const char **line, size_t *len) {
   return false;
 }
 
-static bool is_continuation(unsigned char c) { return (c & 0xc0) == 0x80; }
-
-// The length of the character at text[0 .. len) if it is one to show: not a control character, and valid UTF-8. Else 0.
-static size_t shown_char(const char *text, size_t len) {
-  const unsigned char *s = (const unsigned char *)text;
-  if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
-  size_t n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-  if (n == 0 || n > len || (s[0] == 0xc2 && s[1] < 0xa0)) return 0;
-  for (size_t i = 1; i < n; i++)
-    if (!is_continuation(s[i])) return 0;
-  return n;
-}
-
 // The line and the caret under it. Tabs become spaces; of a long line a part around the caret is shown.
 static void print_excerpt(Loc loc, const char *colour, const char *off) {
   const char *line;
@@ -90,9 +79,9 @@ static void print_excerpt(Loc loc, const char *colour, const char *off) {
   size_t from = 0, to = len;
   if (len > MAX_WIDTH) {
     from = col > MAX_WIDTH / 2 ? col - MAX_WIDTH / 2 : 0;
-    for (int k = 0; k < 3 && from > 0 && is_continuation((unsigned char)line[from]); k++) from--;
+    for (int k = 0; k < 3 && from > 0 && utf8_is_continuation((unsigned char)line[from]); k++) from--;
     to = from + MAX_WIDTH < len ? from + MAX_WIDTH : len;
-    for (int k = 0; k < 3 && to < len && is_continuation((unsigned char)line[to]); k++) to++;
+    for (int k = 0; k < 3 && to < len && utf8_is_continuation((unsigned char)line[to]); k++) to++;
   }
   if (tail > to) tail = to;
 
@@ -100,7 +89,7 @@ static void print_excerpt(Loc loc, const char *colour, const char *off) {
   // Where the columns of the screen begin for every byte of the excerpt.
   int width = 0, *screen = NEW_ARRAY(diag_arena(), int, to - from + 1);
   for (size_t i = from; i < to;) {
-    size_t n = shown_char(line + i, to - i);
+    size_t n = utf8_shown(line + i, to - i);
     screen[i - from] = width;
     for (size_t k = 1; k < n; k++) screen[i - from + k] = -1;
     if (line[i] == '\t') {
@@ -132,7 +121,7 @@ static void print_message(Loc loc, const char *kind, const char *ansi, const cha
   else fprintf(stderr, "%s: ", loc.file ? loc.file : "parcc");
   fprintf(stderr, "%s%s:%s%s ", tint, kind, off, bold);
   for (size_t len = strlen(text); len;) {
-    size_t n = shown_char(text, len);
+    size_t n = utf8_shown(text, len);
     if (n) fwrite(text, 1, n, stderr);
     else fputc('?', stderr);
     text += n ? n : 1;

@@ -1,20 +1,17 @@
 // A plan as a table for people.
 #include "plan_show.h"
 
+#include "../ir/table.h"
 #include "planning.h"
 
-enum { KIND, NAME, DIMS, FIRST_AXIS, MAX_CELLS = FIRST_AXIS + MESH_MAX_AXES, WIDEST = 60 };
+enum { KIND, NAME, DIMS, FIRST_AXIS, WIDEST = 60 }; // what a rank has stands behind the axes
 
-typedef struct Row {
-  const char *cell[MAX_CELLS];
-} Row; // what a rank has stands behind the axes
-
-typedef struct Table {
+typedef struct Shown {
   Arena *arena;
   Mesh mesh; // without the batch
-  VEC(Row) rows;
+  Table table;
   Names names; // of the rows of operators
-} Table;
+} Shown;
 
 // ---- cells ---------------------------------------------------------------------------------------------------------
 
@@ -35,7 +32,7 @@ static const char *axis_cell(Arena *arena, const Space *space, const OpSharding 
 }
 
 // The largest block of every dimension that is split: "n=32 co=3".
-static const char *block_cell(const Table *t, const Space *space, const OpSharding *s) {
+static const char *block_cell(const Shown *t, const Space *space, const OpSharding *s) {
   Text text = {.arena = t->arena};
   for (int d = 0; d < space->n_dims; d++) {
     int parts = 1;
@@ -52,9 +49,9 @@ static const char *block_cell(const Table *t, const Space *space, const OpShardi
   return text_str(&text);
 }
 
-static Row row_of(const Table *t, const char *kind, const char *name, const Space *space, int n_out,
+static TableRow row_of(const Shown *t, const char *kind, const char *name, const Space *space, int n_out,
                   const OpSharding *s) {
-  Row row = {{kind, name, dims_cell(t->arena, space, n_out)}};
+  TableRow row = {{kind, name, dims_cell(t->arena, space, n_out)}};
   for (int a = 0; a < t->mesh.n_axes; a++) row.cell[FIRST_AXIS + a] = axis_cell(t->arena, space, s, a);
   row.cell[FIRST_AXIS + t->mesh.n_axes] = block_cell(t, space, s);
   return row;
@@ -62,63 +59,47 @@ static Row row_of(const Table *t, const char *kind, const char *name, const Spac
 
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
-static void add_tensors(Table *t, const Planner *p, Role role, const char *kind) {
+static void add_tensors(Shown *t, const Planner *p, Role role, const char *kind) {
   const Graph *graph = p->model->train;
   for (int i = 0; i < graph->tensors.len; i++) {
     const Tensor *tensor = graph_tensor(graph, i);
     if (tensor->role != role) continue;
     const Space space = plan_space_of_tensor(tensor);
     const OpSharding s = plan_stored(p, tensor->name);
-    vec_push(t->arena, &t->rows, row_of(t, kind, tensor->name, &space, tensor->rank, &s));
+    vec_push(t->arena, &t->table.rows, row_of(t, kind, tensor->name, &space, tensor->rank, &s));
   }
 }
 
-static bool same_row(const Table *t, const Row *a, const Row *b) {
+static bool same_row(const Shown *t, const TableRow *a, const TableRow *b) {
   bool same = true;
-  for (int c = NAME; c <= FIRST_AXIS + t->mesh.n_axes; c++) same = same && str_eq(a->cell[c], b->cell[c]);
+  for (int c = NAME; c < t->table.n_columns; c++) same = same && str_eq(a->cell[c], b->cell[c]);
   return same;
 }
 
-static void add_ops(Table *t, const Graph *graph, const char *kind) {
+static void add_ops(Shown *t, const Graph *graph, const char *kind) {
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     if (!plan_has_choice(graph, op)) continue;
     const Space space = plan_space_of_op(op);
     const char *name = graph_tensor(graph, op->out)->name;
-    const Row row = row_of(t, kind != NULL ? kind : phase_name(op->phase), name, &space, op->n_out, &op->sharding);
+    const TableRow row = row_of(t, kind != NULL ? kind : phase_name(op->phase), name, &space, op->n_out, &op->sharding);
     const int before = names_get(&t->names, name);
-    if (before >= 0 && same_row(t, &row, &t->rows.at[before])) continue;
-    if (before < 0) names_set(&t->names, name, t->rows.len);
-    vec_push(t->arena, &t->rows, row);
-  }
-}
-
-static void print(const Table *t, Text *out) {
-  const int n = FIRST_AXIS + t->mesh.n_axes + 1;
-  int width[MAX_CELLS] = {0};
-  for (int i = 0; i < t->rows.len; i++)
-    for (int c = 0; c < n; c++) {
-      const int len = (int)strlen(t->rows.at[i].cell[c]);
-      if (len > width[c] && (len <= WIDEST || c != DIMS)) width[c] = len;
-    }
-  for (int i = 0; i < t->rows.len; i++) {
-    const Row *row = &t->rows.at[i];
-    int last = n - 1;
-    while (row->cell[last][0] == '\0') last--;
-    for (int c = 0; c < last; c++) text_printf(out, "%-*s  ", width[c], row->cell[c]);
-    text_printf(out, "%s\n", row->cell[last]);
+    if (before >= 0 && same_row(t, &row, &t->table.rows.at[before])) continue;
+    if (before < 0) names_set(&t->names, name, t->table.rows.len);
+    vec_push(t->arena, &t->table.rows, row);
   }
 }
 
 const char *plan_show(const Compilation *c) {
   Planner p = planner_new(c->arena, c->model, &c->plan, &c->mesh);
   plan_resolve_stored(&p);
-  Table t = {.arena = c->arena, .mesh = c->mesh, .names = {.arena = c->arena}};
+  Shown t = {.arena = c->arena, .mesh = c->mesh, .names = {.arena = c->arena}};
   t.mesh.n_axes--; // the batch
-  Row head = {{"", "", "dimensions"}};
+  t.table = (Table){.arena = c->arena, .n_columns = FIRST_AXIS + t.mesh.n_axes + 1, .widest = {[DIMS] = WIDEST}};
+  TableRow head = {{"", "", "dimensions"}};
   for (int a = 0; a < t.mesh.n_axes; a++) head.cell[FIRST_AXIS + a] = t.mesh.axis[a].name;
   head.cell[FIRST_AXIS + t.mesh.n_axes] = "block";
-  vec_push(c->arena, &t.rows, head);
+  vec_push(c->arena, &t.table.rows, head);
   add_tensors(&t, &p, ROLE_INPUT, "input");
   add_tensors(&t, &p, ROLE_PARAM, "param");
   add_tensors(&t, &p, ROLE_STATE, "state");
@@ -126,6 +107,6 @@ const char *plan_show(const Compilation *c) {
   add_ops(&t, c->model->eval, "eval");
   Text text = {.arena = c->arena};
   text_printf(&text, "%s on %d ranks, mesh %s\n", c->model->name, mesh_ranks(&t.mesh), mesh_text(c->arena, &t.mesh));
-  print(&t, &text);
+  table_print(&t.table, &text);
   return text_str(&text);
 }

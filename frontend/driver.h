@@ -1,0 +1,26 @@
+// The driver: what main.c and the reports about several plans (driver_reports.c) share.
+#ifndef PARCC_FRONTEND_DRIVER_H
+#define PARCC_FRONTEND_DRIVER_H
+
+#include "../passes/pipeline.h"
+#include "options.h"
+
+typedef struct Driver {
+  Arena *arena;
+  Options options;
+  const DriverStage *stages;
+  int n_stages;
+  const AstFile *prelude; // once it is parsed
+  double started;         // of the stage at hand, in milliseconds
+} Driver;
+
+double now_ms(void);
+// The compilation that the command line asks for, but for these: with its model, before the first pass. c->model is NULL after
+// errors, which have been reported.
+Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh);
+
+// --compare and --sweep: print the report. The exit code.
+int driver_compare(Driver *d, const AstFile *file);
+int driver_sweep(Driver *d, const AstFile *file);
+
+#endif

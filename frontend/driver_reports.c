@@ -1,0 +1,98 @@
+// The reports about several plans of one model: --compare and --sweep.
+#include <unistd.h>
+
+#include "../passes/compare.h"
+#include "../passes/evaluate.h"
+#include "../passes/sweep.h"
+#include "diag.h"
+#include "driver.h"
+#include "output.h"
+
+// What is going on, on a line that the next one takes the place of: only for a person to see.
+static void show_progress(const Driver *d, const char *text) {
+  if (!d->options.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K%s", text);
+}
+
+// The compilation before the pass "plan"; its model is NULL after errors.
+static Compilation begin(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh) {
+  Compilation c = driver_begin(d, file, elab, mesh);
+  for (int pass = 0; c.model != NULL && pass < pipeline_find("plan"); pass++) pipeline_run(&c, pass);
+  return c;
+}
+
+static Outcome try_planner(const Compilation *c, PlanSourceKind kind) {
+  Plan plan;
+  Search search = {0};
+  const double before = now_ms();
+  const char *refused = evaluate_planner(c, kind, &plan, &search);
+  const double seconds = (now_ms() - before) * 1e-3;
+  return outcome_of(c, kind, refused == NULL ? &plan : NULL, refused, &search, seconds);
+}
+
+// The planners that are asked for; else: all, or the default.
+static PlanSources planners_of(const Driver *d, bool all) {
+  PlanSources planners = d->options.searches;
+  if (planners.len > 0) return planners;
+  for (int kind = 0; kind < PLAN_NAMED; kind++)
+    if (all || kind == PLAN_AUTO) vec_push(d->arena, &planners, (PlanSource){.kind = (PlanSourceKind)kind});
+  return planners;
+}
+
+int driver_compare(Driver *d, const AstFile *file) {
+  const PlanSources planners = planners_of(d, true);
+  const Compilation c = begin(d, file, &d->options.elab, &d->options.mesh);
+  if (c.model == NULL) return EXIT_INPUT;
+  Comparison comparison = {.compilation = &c, .data = try_planner(&c, PLAN_DATA)};
+  for (int i = 0; i < planners.len; i++) {
+    show_progress(d, arena_printf(d->arena, "parcc: %s, %d of %d", plan_source_name(planners.at[i].kind), i + 1, planners.len));
+    const PlanSourceKind kind = planners.at[i].kind;
+    vec_push(d->arena, &comparison.outcomes, kind == PLAN_DATA ? comparison.data : try_planner(&c, kind));
+  }
+  show_progress(d, "");
+  return output_stdout(compare_print(&comparison, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
+}
+
+// ---- sweeps --------------------------------------------------------------------------------------------------------
+
+// The outcomes of all planners with value number `i` of the parameter. False after errors of the model.
+static bool try_value(Driver *d, const AstFile *file, const PlanSources *planners, SweepResult *result, int i) {
+  const long long value = result->value[i];
+  ElabOptions elab = d->options.elab;
+  Mesh mesh = d->options.mesh;
+  const char *wrong = NULL;
+  if (result->of_devices) {
+    wrong = options_mesh_of(d->arena, result->machine, value, &mesh);
+  } else {
+    vec_own(d->arena, &elab.defines);
+    vec_push(d->arena, &elab.defines, (Define){result->parameter, arena_printf(d->arena, "%lld", value)});
+  }
+  Compilation c = {0};
+  if (wrong == NULL) {
+    c = begin(d, file, &elab, &mesh);
+    if (c.model == NULL) return false;
+    result->model = c.model->name;
+  }
+  for (int p = 0; p < planners->len; p++) {
+    const PlanSourceKind kind = planners->at[p].kind;
+    Outcome *outcome = &result->outcome[i * planners->len + p];
+    show_progress(d, arena_printf(d->arena, "parcc: %s=%lld, %s", result->parameter, value, plan_source_name(kind)));
+    *outcome = wrong != NULL ? (Outcome){.planner = plan_source_name(kind), .reason = wrong} : try_planner(&c, kind);
+  }
+  show_progress(d, "");
+  return true;
+}
+
+int driver_sweep(Driver *d, const AstFile *file) {
+  const Sweep *sweep = &d->options.sweep;
+  const PlanSources planners = planners_of(d, false);
+  const int n = sweep->values.len;
+  SweepResult result = {.model = d->options.model, .parameter = sweep->parameter, .of_devices = sweep->of_devices};
+  result.machine = d->options.machine;
+  result.n_values = n;
+  result.n_planners = planners.len;
+  result.value = sweep->values.at;
+  result.outcome = NEW_ARRAY(d->arena, Outcome, n * planners.len);
+  for (int i = 0; i < n; i++)
+    if (!try_value(d, file, &planners, &result, i)) return EXIT_INPUT;
+  return output_stdout(sweep_print(d->arena, &result, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
+}

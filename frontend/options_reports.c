@@ -1,0 +1,73 @@
+// The options of reports: --sweep, and what reports go with.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "options.h"
+
+enum { MAX_VALUE = 1 << 30, MAX_VALUES = 1000 };
+
+static bool take_number(const char **at, int64_t *number) {
+  char *end;
+  errno = 0;
+  if (**at < '0' || **at > '9') return false;
+  *number = strtoll(*at, &end, 10);
+  *at = end;
+  return errno == 0 && *number >= 1 && *number <= MAX_VALUE;
+}
+
+// N, A..B or A..B+STEP
+static bool take_values(Arena *arena, const char **at, Sweep *sweep) {
+  int64_t first, last, step = 0;
+  if (!take_number(at, &first)) return false;
+  last = first;
+  if (strncmp(*at, "..", 2) == 0) {
+    *at += 2;
+    if (!take_number(at, &last) || last < first) return false;
+    if (**at == '+' && (++*at, !take_number(at, &step))) return false;
+  }
+  for (int64_t v = first; v <= last && sweep->values.len <= MAX_VALUES; v += step > 0 ? step : v) vec_push(arena, &sweep->values, v);
+  return true;
+}
+
+int options_take_sweep(Arena *arena, const char *value, Sweep *sweep) {
+  const char *at = strchr(value, '=');
+  if (sweep->parameter != NULL) return misuse("--sweep is given twice");
+  bool right = at != NULL && at > value;
+  if (right) {
+    sweep->parameter = arena_strndup(arena, value, (size_t)(at - value));
+    sweep->of_devices = str_eq(sweep->parameter, "devices");
+    do {
+      at++;
+      right = take_values(arena, &at, sweep);
+    } while (right && *at == ',');
+  }
+  if (!right || *at != '\0')
+    return misuse("--sweep %s: expected devices=VALUES or PARAMETER=VALUES, and as VALUES numbers and ranges such as 1,2,8..64", value);
+  return sweep->values.len <= MAX_VALUES ? -1 : misuse("--sweep %s: more than %d values", value, MAX_VALUES);
+}
+
+// What a report about several plans does not go with, or NULL.
+static const char *other_output(const Options *o) {
+  return o->out != NULL              ? "-o"
+         : o->plan_in != NULL        ? "--plan-in"
+         : o->plan_out != NULL       ? "--plan-out"
+         : o->show_plan              ? "--show-plan"
+         : o->stats                  ? "--stats"
+         : o->dump_after.len > 0     ? "--dump-after"
+         : o->dump_dir != NULL       ? "--dump-dir"
+         : o->stop_after != NULL     ? "--stop-after"
+         : o->plan.kind == PLAN_RANDOM ? "--plan=random"
+                                     : NULL;
+}
+
+int options_check_reports(const Options *o) {
+  const char *report = o->compare ? "--compare" : o->sweep.parameter != NULL ? "--sweep" : NULL;
+  if (o->json && !o->stats && report == NULL) return misuse("--json goes with --stats, --compare or --sweep");
+  if (report == NULL) return o->searches.len <= 1 ? -1 : misuse("--search: several planners go with --compare or --sweep");
+  if (o->compare && o->sweep.parameter != NULL) return misuse("--compare and --sweep are two reports");
+  if (o->machine == NULL) return misuse("%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", report);
+  const char *other = other_output(o);
+  if (other != NULL) return misuse("%s prints a report about several plans: it does not go with %s", report, other);
+  if (o->sweep.of_devices && (o->ranks_given || o->devices > 0)) return misuse("--sweep=devices says how many devices there are, and so do --devices, --ranks and --mesh");
+  return -1;
+}

@@ -1,0 +1,85 @@
+#include "compare.h"
+
+#include <math.h>
+
+#include "../ir/table.h"
+
+// How many times as fast as data parallelism; NAN where one of both is no plan.
+static double speed_up(const Comparison *c, const Outcome *o) {
+  return c->data.reason == NULL && o->reason == NULL ? c->data.cost.step / o->cost.step : NAN;
+}
+
+// ---- the table -----------------------------------------------------------------------------------------------------
+
+static void add_head(Table *t, const Machine *machine) {
+  table_add_column(t, "planner", false);
+  table_add_column(t, "step", true);
+  table_add_column(t, "compute", true);
+  table_add_column(t, "update", true);
+  for (int l = 0; l < machine->n_levels; l++) table_add_column(t, machine->level[l].name, true);
+  table_add_column(t, "local", true);
+  table_add_column(t, "MB", true);
+  table_add_column(t, "GiB", true);
+  table_add_column(t, "search", true);
+  table_add_column(t, "gap %", true);
+  table_add_column(t, "x data", true);
+  table_add_column(t, "", false);
+}
+
+static const char *remark(Arena *arena, const Comparison *c, const Outcome *o) {
+  const int used = mesh_ranks(&o->mesh), of = mesh_ranks(&c->compilation->mesh);
+  if (o->reason != NULL) return o->reason;
+  const char *how = o->search.how != NULL ? o->search.how : "";
+  return used < of ? arena_printf(arena, "uses %d of the devices%s%s", used, how[0] != '\0' ? "; " : "", how) : how;
+}
+
+static void add_row(Table *t, const Comparison *c, const Outcome *o) {
+  Arena *arena = t->arena;
+  TableRow row = {{o->planner}};
+  int n = 1;
+  const double times = speed_up(c, o);
+  row.cell[n++] = outcome_ms(arena, o, o->cost.step);
+  row.cell[n++] = outcome_ms(arena, o, o->cost.compute);
+  row.cell[n++] = outcome_ms(arena, o, o->cost.update);
+  for (int l = 0; l < c->compilation->machine->n_levels; l++) row.cell[n++] = outcome_ms(arena, o, o->cost.communication[l]);
+  row.cell[n++] = outcome_ms(arena, o, o->cost.communication[MACHINE_MAX_LEVELS]);
+  row.cell[n++] = o->reason == NULL ? arena_printf(arena, "%.4g", o->cost.bytes * 1e-6) : "-";
+  row.cell[n++] = outcome_gib(arena, o);
+  row.cell[n++] = outcome_seconds(arena, o);
+  row.cell[n++] = outcome_gap(arena, o);
+  row.cell[n++] = isnan(times) ? "-" : arena_printf(arena, "%.2f", times);
+  row.cell[n++] = remark(arena, c, o);
+  vec_push(arena, &t->rows, row);
+}
+
+static const char *print_table(const Comparison *c) {
+  const Compilation *of = c->compilation;
+  Text text = {.arena = of->arena};
+  Table table = {.arena = of->arena};
+  text_printf(&text, "%s on %d devices of %s, mesh %s, batch %lld: predicted, times in ms\n", of->model->name, mesh_ranks(&of->mesh),
+              of->machine->name, mesh_text(of->arena, &of->mesh), (long long)of->model->batch);
+  add_head(&table, of->machine);
+  for (int i = 0; i < c->outcomes.len; i++) add_row(&table, c, &c->outcomes.at[i]);
+  table_print(&table, &text);
+  return text_str(&text);
+}
+
+static const char *print_json(const Comparison *c) {
+  const Compilation *of = c->compilation;
+  Json json = json_new(of->arena);
+  json_open_object(&json, NULL);
+  json_string(&json, "model", of->model->name);
+  json_string(&json, "machine", of->machine->name);
+  json_open_array(&json, "planners");
+  for (int i = 0; i < c->outcomes.len; i++) {
+    json_open_object(&json, NULL);
+    json_outcome(&json, &c->outcomes.at[i], of->machine);
+    json_real(&json, "speedup_over_data", speed_up(c, &c->outcomes.at[i]));
+    json_close_object(&json);
+  }
+  json_close_array(&json);
+  json_close_object(&json);
+  return json_end(&json);
+}
+
+const char *compare_print(const Comparison *c, bool json) { return json ? print_json(c) : print_table(c); }

@@ -1,0 +1,17 @@
+// The planners side by side, on one model and machine.
+#ifndef PARCC_PASSES_COMPARE_H
+#define PARCC_PASSES_COMPARE_H
+
+#include "outcome.h"
+
+typedef struct Comparison {
+  const Compilation *compilation;
+  Outcome data; // of data parallelism: what the others are compared with
+  VEC(Outcome) outcomes;
+} Comparison;
+
+// A row for each, in their order: predicted times (what layouts cost by the level that is crossed), bytes of the busiest rank,
+// memory, the time of planning, the gap that is proved, and how many times as fast it is as data parallelism.
+const char *compare_print(const Comparison *comparison, bool json);
+
+#endif

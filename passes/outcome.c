@@ -1,0 +1,75 @@
+#include "outcome.h"
+
+#include "evaluate.h"
+
+static const double GIB = 1024.0 * 1024 * 1024;
+
+Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *plan, const char *refused, const Search *search,
+                   double seconds) {
+  Outcome o = {.planner = plan_source_name(planner), .mesh = c->mesh, .batch = c->model->batch, .reason = refused, .search = *search,
+               .seconds = seconds};
+  if (plan == NULL) return o;
+  const Evaluation found = evaluate_plan(c, plan);
+  const double have = c->machine->device.memory;
+  o.mesh = plan->mesh;
+  o.reason = found.refused;
+  o.cost = found.cost;
+  o.memory = (double)found.arena_bytes;
+  if (o.memory > have) o.reason = arena_printf(c->arena, "needs %.3g GiB, a device has %.3g GiB", o.memory / GIB, have / GIB);
+  return o;
+}
+
+// ---- for people ----------------------------------------------------------------------------------------------------
+
+const char *outcome_ms(Arena *arena, const Outcome *o, double seconds) {
+  return o->reason == NULL ? arena_printf(arena, "%.4g", seconds * 1e3) : "-";
+}
+
+const char *outcome_seconds(Arena *arena, const Outcome *o) {
+  return o->mesh.n_axes > 0 ? arena_printf(arena, "%.3fs", o->seconds) : "-";
+}
+
+const char *outcome_gib(Arena *arena, const Outcome *o) {
+  return o->reason == NULL ? arena_printf(arena, "%.3g", o->memory / GIB) : "-";
+}
+
+const char *outcome_gap(Arena *arena, const Outcome *o) {
+  return o->reason == NULL && o->search.done ? arena_printf(arena, "%.2g", 100 * search_gap(&o->search)) : "-";
+}
+
+// ---- as JSON -------------------------------------------------------------------------------------------------------
+
+void json_cost(Json *json, const Cost *cost, const Machine *machine) {
+  json_real(json, "step_seconds", cost->step);
+  json_real(json, "compute_seconds", cost->compute);
+  json_real(json, "update_seconds", cost->update);
+  json_count(json, "communication_bytes", cost->bytes);
+  json_open_object(json, "communication_seconds");
+  for (int l = 0; l < machine->n_levels; l++) json_real(json, machine->level[l].name, cost->communication[l]);
+  json_real(json, "local", cost->communication[MACHINE_MAX_LEVELS]);
+  json_close_object(json);
+}
+
+static void json_search(Json *json, const Search *search) {
+  static const char *const unit[] = {[SEARCH_SECONDS] = "seconds", [SEARCH_BYTES] = "bytes"};
+  json_string(json, "search_minimises", unit[search->unit]);
+  json_real(json, "search_cost", search->cost);
+  json_real(json, "search_bound", search->bound);
+  json_real(json, "search_gap", search_gap(search));
+  if (search->how != NULL) json_string(json, "search_said", search->how);
+}
+
+void json_outcome(Json *json, const Outcome *o, const Machine *machine) {
+  json_string(json, "planner", o->planner);
+  if (o->mesh.n_axes > 0) {
+    json_count(json, "devices", mesh_ranks(&o->mesh));
+    json_string(json, "mesh", mesh_text(json->text.arena, &o->mesh));
+    json_count(json, "batch", (double)o->batch);
+  }
+  json_bool(json, "fits", o->reason == NULL);
+  if (o->reason != NULL) json_string(json, "reason", o->reason);
+  if (o->memory > 0) json_count(json, "peak_bytes", o->memory);
+  if (o->reason == NULL) json_cost(json, &o->cost, machine);
+  json_real(json, "search_seconds", o->seconds);
+  if (o->search.done) json_search(json, &o->search);
+}
