@@ -7,27 +7,18 @@
 #include <unistd.h>
 
 #include "../codegen/codegen.h"
-#include "../passes/pipeline.h"
 #include "../passes/plan_show.h"
 #include "../passes/plan_write.h"
 #include "../passes/search/cfn_write.h"
 #include "../passes/stats.h"
 #include "ast_print.h"
 #include "diag.h"
-#include "options.h"
+#include "driver.h"
 #include "output.h"
 
 enum { STAGE_PARSE, STAGE_ELABORATE, FIRST_PASS }; // stages before the pipeline's passes
 
-typedef struct Driver {
-  Arena *arena;
-  Options options;
-  const DriverStage *stages;
-  int n_stages;
-  double started; // of the stage at hand, in milliseconds
-} Driver;
-
-static double now_ms(void) {
+double now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
@@ -72,11 +63,19 @@ static bool end_stage(Driver *d, int stage, const AstFile *file, const Compilati
   return *code == EXIT_RIGHT && !stop;
 }
 
-static Model *elaborate(Driver *d, const AstFile *file) {
-  const AstFile *prelude = parse_prelude(d->arena);
+Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh) {
+  const Options *o = &d->options;
+  Compilation c = {.arena = d->arena,
+                   .machine = o->machine,
+                   .mesh = *mesh,
+                   .plan_source = o->plan,
+                   .strip_bytes = o->strip_bytes,
+                   .problems = {.arena = d->arena}};
+  if (d->prelude == NULL) d->prelude = parse_prelude(d->arena);
   if (diag_errors() > 0) fatal("the prelude has errors");
-  Model *model = elab_model(d->arena, prelude, file, &d->options.elab);
-  return diag_errors() == 0 ? model : NULL;
+  c.model = elab_model(d->arena, d->prelude, file, elab);
+  if (diag_errors() > 0) c.model = NULL;
+  return c;
 }
 
 // MODEL_par.cu in the current folder.
@@ -213,13 +212,9 @@ static int compile(Driver *d) {
   int code;
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
-  Compilation c = {.arena = d->arena,
-                   .machine = o->machine,
-                   .mesh = o->mesh,
-                   .plan_source = o->plan,
-                   .strip_bytes = o->strip_bytes,
-                   .problems = {.arena = d->arena}};
-  c.model = elaborate(d, file);
+  if (o->compare) return driver_compare(d, file);
+  if (o->sweep.parameter != NULL) return driver_sweep(d, file);
+  Compilation c = driver_begin(d, file, &o->elab, &o->mesh);
   if (c.model == NULL || (o->plan_in != NULL && !read_plan(d, &c))) return EXIT_INPUT;
   PlanTexts plan = {NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {

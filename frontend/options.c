@@ -114,18 +114,31 @@ static int apply_mesh(Parser *p, const char *value) {
   }
 }
 
-// --search and --plan are one option: a plan by name; --plan draws, too.
-static int apply_search(Parser *p, const char *value) {
+static int take_planner(Parser *p, const char *name) {
   Strings names = {0};
   for (int kind = 0; kind < PLAN_NAMED; kind++) {
-    if (str_eq(value, plan_source_name((PlanSourceKind)kind))) {
-      p->options->plan = (PlanSource){.kind = (PlanSourceKind)kind};
-      p->options->plan_given = true;
+    if (str_eq(name, plan_source_name((PlanSourceKind)kind))) {
+      vec_push(p->arena, &p->options->searches, (PlanSource){.kind = (PlanSourceKind)kind});
       return -1;
     }
     vec_push(p->arena, &names, plan_source_name((PlanSourceKind)kind));
   }
-  return misuse("--search: there is no plan '%s'%s", value, did_you_mean(p->arena, value, &names, ""));
+  return misuse("--search: there is no plan '%s'%s", name, did_you_mean(p->arena, name, &names, ""));
+}
+
+// NAME,NAME...: several for a report about them. --search and --plan are one option: a plan by name; --plan draws, too.
+static int apply_search(Parser *p, const char *value) {
+  p->options->searches.len = 0;
+  for (const char *at = value;; at++) {
+    const size_t len = strcspn(at, ",");
+    const int code = take_planner(p, arena_strndup(p->arena, at, len));
+    if (code >= 0) return code;
+    at += len;
+    if (*at == '\0') break;
+  }
+  p->options->plan = p->options->searches.at[0];
+  p->options->plan_given = true;
+  return -1;
 }
 
 static int apply_plan(Parser *p, const char *value) {
@@ -203,6 +216,14 @@ static int apply_stats(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_compare(Parser *p, const char *value) {
+  (void)value;
+  p->options->compare = true;
+  return -1;
+}
+
+static int apply_sweep(Parser *p, const char *value) { return options_take_sweep(p->arena, value, &p->options->sweep); }
+
 static int apply_json(Parser *p, const char *value) {
   (void)value;
   p->options->json = true;
@@ -245,7 +266,9 @@ static const OptionSpec table[] = {
     {0, "strip-bytes", "N", apply_strip_bytes, "intermediates larger than N bytes are computed in strips (default 8388608; 0: never)"},
     {0, "show-plan", NULL, apply_show_plan, "print the plan as a table; a program is written only with -o"},
     {0, "stats", NULL, apply_stats, "print parameters, operations, memory and communication; a program is written only with -o"},
-    {0, "json", NULL, apply_json, "with --stats: print them as JSON"},
+    {0, "compare", NULL, apply_compare, "print what each planner comes to on the machine, as a table; no program is written"},
+    {0, "sweep", "NAME=VALUES", apply_sweep, "the same for a planner with NAME=1,2,8..64 devices, or of a parameter such as the batch"},
+    {0, "json", NULL, apply_json, "with --stats, --compare or --sweep: print them as JSON"},
     {0, "dump-after", "PASS", apply_dump_after, "print the model as it is after the pass (may be repeated)"},
     {0, "dump-dir", "DIR", apply_dump_dir, "write the model after every pass to DIR/NN.PASS.txt"},
     {0, "stop-after", "PASS", apply_stop_after, "end after the pass; no program is written"},
@@ -376,7 +399,6 @@ static int check_together(Arena *arena, Options *options) {
   }
   if (options->plan_given && plan_source_searched(options->plan.kind) && options->machine == NULL)
     return misuse("--search=%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", plan_source_name(options->plan.kind));
-  if (options->json && !options->stats) return misuse("--json goes with --stats");
   if (options->stats && options->stop_after != NULL)
     return misuse("--stats needs all passes, --stop-after leaves some out");
   if (options->stop_after != NULL && options->out != NULL)
@@ -386,7 +408,8 @@ static int check_together(Arena *arena, Options *options) {
     return misuse("-o -: standard output is taken by %s", printed);
   if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
     return misuse("-o %s: the program would overwrite the model", options->out);
-  int code = check_devices(arena, options);
+  int code = options_check_reports(options);
+  if (code < 0) code = check_devices(arena, options);
   if (code < 0) code = check_problem(options);
   return code < 0 ? check_plan(options) : code;
 }

@@ -16,6 +16,15 @@ typedef enum ExitCode {
 
 typedef VEC(const char *) Strings;
 
+typedef VEC(PlanSource) PlanSources;
+
+// A parameter of the model, or the number of devices, and the values that it takes one after the other.
+typedef struct Sweep {
+  const char *parameter; // NULL: there is no sweep
+  bool of_devices;
+  VEC(int64_t) values;
+} Sweep;
+
 typedef struct Options {
   const char *model; // path, or "-": standard input
   const char *out;   // path, or "-": standard output; NULL: not given
@@ -25,6 +34,7 @@ typedef struct Options {
   Mesh mesh; // without the batch axis
   bool ranks_given, mesh_given; // by --ranks, --devices or --mesh; by --mesh
   PlanSource plan;
+  PlanSources searches; // all that --search names
   int64_t strip_bytes;
   bool plan_given;
   const char *plan_in;  // path, or "-": standard input; NULL: not given
@@ -33,6 +43,8 @@ typedef struct Options {
   Strings dump_after;     // names of stages
   const char *dump_dir;   // or NULL
   const char *stop_after; // or NULL
+  bool compare;
+  Sweep sweep;
   bool show_plan, stats, json, quiet, verbose;
 } Options;
 
@@ -45,8 +57,14 @@ typedef struct DriverStage {
 int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // A preset or a file. Returns -1 to go on, else the exit code: the list was printed, or what was wrong has been said.
 int options_take_machine(Arena *arena, const char *value, Options *options);
+// The mesh of so many of its devices. Returns NULL, or why there is none.
+const char *options_mesh_of(Arena *arena, const Machine *machine, int64_t devices, Mesh *mesh);
 // With a machine: the mesh that follows from it where none is given, and whether it has the ranks that are asked for.
 int options_fit_machine(Arena *arena, Options *options);
+// PARAMETER=VALUES of --sweep: numbers, and ranges A..B that double or, with +STEP behind, grow by steps.
+int options_take_sweep(Arena *arena, const char *value, Sweep *sweep);
+// Whether the options of reports go with the others.
+int options_check_reports(const Options *options);
 // Reads the command line. Returns -1 to go on, else the exit code of the process: --help and --version have been printed,
 // or what was wrong has been said. `stages` are the names --dump-after and --stop-after know.
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options);

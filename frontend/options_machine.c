@@ -48,14 +48,20 @@ static const char *levels_text(Arena *arena, const Machine *machine) {
   return text.len > 0 ? text_str(&text) : "one device";
 }
 
-int options_fit_machine(Arena *arena, Options *o) {
-  const Machine *machine = o->machine;
-  const int all = machine_devices(machine), devices = o->ranks_given ? mesh_ranks(&o->mesh) : all;
-  if (devices > all)
-    return misuse("%d devices are asked for, the machine '%s' has %d", devices, machine->name, all);
-  if (o->mesh_given) return -1;
+const char *options_mesh_of(Arena *arena, const Machine *machine, int64_t devices, Mesh *mesh) {
+  const int all = machine_devices(machine);
   int nearest[2];
-  if (machine_mesh(machine, devices, &o->mesh, nearest)) return -1;
-  return misuse("%d devices cannot be the same number on each unit of '%s' (%s); %d and %d can, or any with --mesh",
-                        devices, machine->name, levels_text(arena, machine), nearest[0], nearest[1]);
+  if (devices > all)
+    return arena_printf(arena, "%lld devices are asked for, the machine '%s' has %d", (long long)devices, machine->name, all);
+  if (machine_mesh(machine, (int)devices, mesh, nearest)) return NULL;
+  return arena_printf(arena, "%lld devices cannot be the same number on each unit of '%s' (%s); %d and %d can", (long long)devices,
+                      machine->name, levels_text(arena, machine), nearest[0], nearest[1]);
+}
+
+int options_fit_machine(Arena *arena, Options *o) {
+  const int all = machine_devices(o->machine), devices = o->ranks_given ? mesh_ranks(&o->mesh) : all;
+  if (o->mesh_given && devices <= all) return -1;
+  const char *wrong = options_mesh_of(arena, o->machine, devices, &o->mesh);
+  if (wrong == NULL) return -1;
+  return misuse("%s%s", wrong, devices <= all ? ", or any with --mesh" : "");
 }

@@ -51,6 +51,7 @@ static const char *other_output(const Options *o) {
   return o->out != NULL              ? "-o"
          : o->plan_in != NULL        ? "--plan-in"
          : o->plan_out != NULL       ? "--plan-out"
+         : o->emit_problem != NULL   ? "--emit-problem"
          : o->show_plan              ? "--show-plan"
          : o->stats                  ? "--stats"
          : o->dump_after.len > 0     ? "--dump-after"

@@ -71,6 +71,10 @@ int pipeline_find(const char *name) {
   return -1;
 }
 
+double search_gap(const Search *search) {
+  return search->cost > search->bound ? (search->cost - search->bound) / search->cost : 0;
+}
+
 void pipeline_run(Compilation *c, int pass) {
   pipeline[pass].run(c);
   if (c->program != NULL) {

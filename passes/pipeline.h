@@ -19,6 +19,7 @@ typedef struct Search {
   const Cfn *problem; // that it solved, where it is one; or NULL
   const char *how;    // what else it says of its way ("K = 2, 31 nodes eliminated"), or NULL
 } Search;
+double search_gap(const Search *search); // the share of its cost that is not proved to be needed
 
 typedef struct Compilation {
   Arena *arena;

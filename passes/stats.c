@@ -1,6 +1,7 @@
 #include "stats.h"
 
 #include "contraction.h"
+#include "outcome.h"
 
 typedef struct Traffic { // by kind of collective
   int count[RESHARD_KINDS];
@@ -65,68 +66,86 @@ static Stats collect(const Compilation *c) {
   return s;
 }
 
-// {"all_reduce": {"count": 8, "bytes": 5357408}}
-static const char *traffic_json(Arena *arena, const Traffic *traffic) {
-  Text text = {.arena = arena};
-  for (int kind = 0; kind < RESHARD_KINDS; kind++)
-    if (traffic->count[kind] > 0)
-      text_printf(&text, "%s\"%s\": {\"count\": %d, \"bytes\": %.0f}", text.len > 0 ? ", " : "",
-                  reshard_name((ReshardKind)kind), traffic->count[kind], traffic->bytes[kind]);
-  return text_str(&text);
-}
+// ---- as JSON -------------------------------------------------------------------------------------------------------
 
-static const char *traffic_rows(Arena *arena, const char *of, const Traffic *traffic) {
-  Text text = {.arena = arena};
-  for (int kind = 0; kind < RESHARD_KINDS; kind++)
-    if (traffic->count[kind] > 0)
-      text_printf(&text, "%-34s  %-14s %4d times, %.0f bytes of the busiest rank\n", text.len > 0 ? "" : of,
-                  reshard_name((ReshardKind)kind), traffic->count[kind], traffic->bytes[kind]);
-  return text_str(&text);
-}
-
-// What a training step is predicted to take: nothing where no machine is known.
-static const char *predicted(const Compilation *c, bool json) {
-  if (c->cost == NULL) return "";
-  const Cost *cost = &c->predicted;
-  Text text = {.arena = c->arena};
-  text_printf(&text,
-              json ? ", \"predicted\": {\"step_seconds\": %.6g, \"compute_seconds\": %.6g, \"update_seconds\": %.6g, "
-                     "\"communication_bytes\": %.0f, \"communication_seconds\": {"
-                   : "predicted training step (seconds)   %.6g\n  operators                         %.6g\n"
-                     "  update                            %.6g\n  bytes of the busiest rank         %.0f\n",
-              cost->step, cost->compute, cost->update, cost->bytes);
-  for (int l = 0; l <= MACHINE_MAX_LEVELS; l++) {
-    if (l >= c->machine->n_levels && l < MACHINE_MAX_LEVELS) continue;
-    const char *name = l < MACHINE_MAX_LEVELS ? c->machine->level[l].name : "local";
-    text_printf(&text, json ? "%s\"%s\": %.6g" : "%s  changes of layout, %-14s %.6g\n", json && l > 0 ? ", " : "", name,
-                cost->communication[l]);
+static void json_traffic(Json *json, const char *key, const Traffic *traffic) {
+  json_open_object(json, key);
+  for (int kind = 0; kind < RESHARD_KINDS; kind++) {
+    if (traffic->count[kind] == 0) continue;
+    json_open_object(json, reshard_name((ReshardKind)kind));
+    json_count(json, "count", traffic->count[kind]);
+    json_count(json, "bytes", traffic->bytes[kind]);
+    json_close_object(json);
   }
-  if (json) text_printf(&text, "}}");
+  json_close_object(json);
+}
+
+static const char *print_json(const Compilation *c, const Stats *s) {
+  Json json = json_new(c->arena);
+  json_open_object(&json, NULL);
+  json_string(&json, "model", c->model->name);
+  json_count(&json, "ranks", mesh_ranks(&c->mesh));
+  json_count(&json, "batch", (double)c->model->batch);
+  json_count(&json, "parameters", (double)s->parameters);
+  json_count(&json, "state_elements", (double)s->states);
+  json_count(&json, "forward_multiply_adds_per_sample", s->multiply_adds);
+  json_count(&json, "step_flops", s->step_flops);
+  json_count(&json, "activation_bytes", (double)s->activations);
+  json_count(&json, "peak_bytes", (double)s->peak);
+  json_count(&json, "peak_lower_bound_bytes", (double)s->lower_bound);
+  json_traffic(&json, "step_communication", &s->step);
+  json_traffic(&json, "report_communication", &s->report);
+  if (c->cost != NULL) {
+    json_open_object(&json, "predicted");
+    json_cost(&json, &c->predicted, c->machine);
+    json_close_object(&json);
+  }
+  json_close_object(&json);
+  return json_end(&json);
+}
+
+// ---- for people ----------------------------------------------------------------------------------------------------
+
+static void print_traffic(Text *text, const char *of, const Traffic *traffic) {
+  bool first = true;
+  for (int kind = 0; kind < RESHARD_KINDS; kind++) {
+    if (traffic->count[kind] == 0) continue;
+    text_printf(text, "%-34s  %-14s %4d times, %.0f bytes of the busiest rank\n", first ? of : "", reshard_name((ReshardKind)kind),
+                traffic->count[kind], traffic->bytes[kind]);
+    first = false;
+  }
+}
+
+static void print_predicted(Text *text, const Cost *cost, const Machine *machine) {
+  text_printf(text, "predicted training step (seconds)   %.6g\n", cost->step);
+  text_printf(text, "  operators                         %.6g\n", cost->compute);
+  text_printf(text, "  update                            %.6g\n", cost->update);
+  text_printf(text, "  bytes of the busiest rank         %.0f\n", cost->bytes);
+  for (int l = 0; l <= machine->n_levels; l++) {
+    const bool local = l == machine->n_levels;
+    text_printf(text, "  changes of layout, %-14s %.6g\n", local ? "local" : machine->level[l].name,
+                cost->communication[local ? MACHINE_MAX_LEVELS : l]);
+  }
+}
+
+static const char *print_text(const Compilation *c, const Stats *s) {
+  Text text = {.arena = c->arena};
+  text_printf(&text, "model                               %s on %d ranks, batch %lld\n", c->model->name, mesh_ranks(&c->mesh),
+              (long long)c->model->batch);
+  text_printf(&text, "parameters                          %lld\n", (long long)s->parameters);
+  text_printf(&text, "state (elements)                    %lld\n", (long long)s->states);
+  text_printf(&text, "forward multiply-adds per sample    %.0f\n", s->multiply_adds);
+  text_printf(&text, "operations of a training step       %.0f\n", s->step_flops);
+  text_printf(&text, "activations per rank (bytes)        %lld\n", (long long)s->activations);
+  text_printf(&text, "peak memory per rank (bytes)        %lld\n", (long long)s->peak);
+  text_printf(&text, "  largest sum of live tensors       %lld\n", (long long)s->lower_bound);
+  print_traffic(&text, "communication of a training step", &s->step);
+  print_traffic(&text, "  and of a report on it", &s->report);
+  if (c->cost != NULL) print_predicted(&text, &c->predicted, c->machine);
   return text_str(&text);
 }
 
 const char *stats_print(const Compilation *c, bool json) {
   const Stats s = collect(c);
-  const char *format =
-      json ? "{\"model\": \"%s\", \"ranks\": %d, \"batch\": %lld, \"parameters\": %lld, \"state_elements\": %lld, "
-             "\"forward_multiply_adds_per_sample\": %.0f, \"step_flops\": %.0f, \"activation_bytes\": %lld, "
-             "\"peak_bytes\": %lld, \"peak_lower_bound_bytes\": %lld, "
-             "\"step_communication\": {%s}, \"report_communication\": {%s}%s}\n"
-           : "model                               %s on %d ranks, batch %lld\n"
-             "parameters                          %lld\n"
-             "state (elements)                    %lld\n"
-             "forward multiply-adds per sample    %.0f\n"
-             "operations of a training step       %.0f\n"
-             "activations per rank (bytes)        %lld\n"
-             "peak memory per rank (bytes)        %lld\n"
-             "  largest sum of live tensors       %lld\n"
-             "%s%s%s";
-  const char *step =
-      json ? traffic_json(c->arena, &s.step) : traffic_rows(c->arena, "communication of a training step", &s.step);
-  const char *report =
-      json ? traffic_json(c->arena, &s.report) : traffic_rows(c->arena, "  and of a report on it", &s.report);
-  return arena_printf(c->arena, format, c->model->name, mesh_ranks(&c->mesh), (long long)c->model->batch,
-                      (long long)s.parameters, (long long)s.states, s.multiply_adds, s.step_flops,
-                      (long long)s.activations, (long long)s.peak, (long long)s.lower_bound, step, report,
-                      predicted(c, json));
+  return json ? print_json(c, &s) : print_text(c, &s);
 }

@@ -47,7 +47,7 @@ expect 2 'takes no value' --stats=yes m.dnn
 expect 2 'needs a value' m.dnn -o
 expect 2 'needs a value' m.dnn --ranks
 expect 2 'is given twice' m.dnn -o a -o b
-expect 2 'goes with --stats' --json m.dnn
+expect 2 'goes with --stats, --compare or --sweep' --json m.dnn
 expect 2 'would overwrite the model' m.dnn -o m.dnn
 expect 2 'standard output is taken' m.dnn -o - --stats
 expect 2 'ends before there is one' m.dnn -o a.cu --stop-after=parse
@@ -189,6 +189,29 @@ expect 1 "3.plan:2:1: error: the plan is for 3 devices, the machine 'pcie2' has 
 expect 0 '' m.dnn --machine="$root/samples/machines/pcie2.machine" --mesh=data=2 -o 2m.cu
 expect 0 '' m.dnn --ranks=2 -o 2d.cu
 check "the machine does not change the program of a plan" cmp -s 2m.cu 2d.cu
+
+expect 0 '^auto .* 0 ' m.dnn --machine=pcie2 --compare
+check "--compare writes no program" [ ! -e m_par.cu ]
+expect 0 '^{.*"planner": "owt"' m.dnn --machine=pcie2 --compare --search=data,owt --json
+expect 0 '^auto  *3 ' m.dnn --machine=p100x4x4 --sweep devices=1..4+1
+check "a range has a row for each of its steps" [ "$(grep -c '^auto ' stdout)" -eq 4 ]
+expect 0 '^data  *16 ' m.dnn --machine=pcie2 --search=data --sweep=batch=4..17,2
+check "a range doubles" [ "$(grep -c '^data ' stdout)" -eq 4 ]
+expect 1 "no parameter 'btach'" m.dnn --machine=pcie2 --sweep=btach=4
+expect 2 'needs --machine' m.dnn --compare
+expect 2 'needs --machine' m.dnn --sweep=devices=2
+expect 2 'does not go with -o' m.dnn --machine=pcie2 --compare -o x.cu
+expect 2 'does not go with --stats' m.dnn --machine=pcie2 --sweep=devices=2 --stats
+expect 2 'does not go with --plan=random' m.dnn --machine=pcie2 --compare --plan=random:1
+expect 2 'two reports' m.dnn --machine=pcie2 --compare --sweep=devices=2
+expect 2 'and so do --devices' m.dnn --machine=pcie2 --devices=2 --sweep=devices=2
+expect 2 'several planners go with' m.dnn --machine=pcie2 --search=data,owt
+expect 2 'given twice' m.dnn --machine=pcie2 --sweep=devices=2 --sweep=batch=2
+for wrong in devices =2 devices= devices=0 devices=-1 devices=2x devices=2, devices=4..2 devices=2..4+0 devices=2..4+ \
+             batch=99999999999999999999; do
+  expect 2 "sweep $wrong: expected devices=VALUES" m.dnn --machine=pcie2 --sweep "$wrong"
+done
+expect 2 'more than 1000 values' m.dnn --machine=pcie2 --sweep=batch=1..5000+1
 
 printf 'plan 1 m\nmesh data=2\nrelu n/data\ndense1 co/data\n' >a.plan
 printf 'plan 1 m\nmesh data=2\n\ndense1 co/data # the same\nrelu n/data\n' >b.plan
