@@ -58,7 +58,10 @@ static void print_header(const Codegen *g, Text *out) {
               ranks == 1 ? "" : "s", name_in_comment(g->arena, p->model->source));
   text_printf(out, "//   mesh        ");
   for (int a = 0; a < mesh_axes(p); a++) text_printf(out, "%s%s=%d", a > 0 ? " " : "", p->mesh.axis[a].name, p->mesh.axis[a].size);
-  text_printf(out, "\n//   plan        %s\n", name_in_comment(g->arena, p->plan_text));
+  text_printf(out, "\n");
+  if (p->machine_text != NULL) text_printf(out, "//   machine     %s\n", name_in_comment(g->arena, p->machine_text));
+  text_printf(out, "//   plan        %s\n", name_in_comment(g->arena, p->plan_text));
+  if (p->predicted_text != NULL) text_printf(out, "//   predicted   %s\n", name_in_comment(g->arena, p->predicted_text));
   text_printf(out, "//   parameters  %lld\n", (long long)parameters(p));
   text_printf(out, "//   memory      %lld bytes on each device, in one arena (largest sum of live tensors: %lld)\n",
               (long long)p->arena_bytes, (long long)p->lower_bound);

@@ -12,12 +12,18 @@ typedef struct Driver {
   int n_stages;
   const AstFile *prelude; // once it is parsed
   double started;         // of the stage at hand, in milliseconds
+  double plan_ms;         // that the pass "plan" took
+  double data_step;       // seconds that are predicted of data parallelism; 0: there is no such plan, or nobody asks
 } Driver;
 
 double now_ms(void);
 // The compilation that the command line asks for, but for these: with its model, before the first pass. c->model is NULL after
 // errors, which have been reported.
 Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh);
+
+// Of a compilation before the pass "plan", with a machine: what a step is predicted to take under data parallelism, in seconds; 0:
+// there is no such plan.
+double driver_data_step(const Compilation *c);
 
 // --compare and --sweep: print the report. The exit code.
 int driver_compare(Driver *d, const AstFile *file);

@@ -29,6 +29,14 @@ static Outcome try_planner(const Compilation *c, PlanSourceKind kind) {
   return outcome_of(c, kind, refused == NULL ? &plan : NULL, refused, &search, seconds);
 }
 
+double driver_data_step(const Compilation *c) {
+  Plan plan;
+  Search search;
+  if (evaluate_planner(c, PLAN_DATA, &plan, &search) != NULL) return 0;
+  const Evaluation data = evaluate_cost(c, &plan);
+  return data.refused == NULL ? data.cost.step : 0;
+}
+
 // The planners that are asked for; else: all, or the default.
 static PlanSources planners_of(const Driver *d, bool all) {
   PlanSources planners = d->options.searches;

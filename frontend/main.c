@@ -16,6 +16,7 @@
 #include "driver.h"
 #include "output.h"
 
+static const double GIB = 1024.0 * 1024 * 1024;
 enum { STAGE_PARSE, STAGE_ELABORATE, FIRST_PASS }; // stages before the pipeline's passes
 
 double now_ms(void) {
@@ -147,12 +148,19 @@ static bool write_problem(const Driver *d, const Compilation *c) {
   return false;
 }
 
-// What is proved of a plan that was searched.
-static void report_search(const Search *search) {
+// What is predicted of the program, and proved of a plan that was searched.
+static void report_predicted(const Driver *d, const Compilation *c) {
   static const struct { const char *name; double scale; } units[] = {[SEARCH_SECONDS] = {"ms", 1e3}, [SEARCH_BYTES] = {"MB", 1e-6}};
-  const double gap = search->cost > search->bound ? 100 * (search->cost - search->bound) / search->cost : 0, scale = units[search->unit].scale;
+  const Search *search = &c->search;
+  fprintf(stderr, "parcc: predicted step time %.4g ms on %d devices of %s", c->predicted.step * 1e3, mesh_ranks(&c->mesh), c->machine->name);
+  if (d->data_step > 0)
+    fprintf(stderr, ", %.3g times as fast as data parallelism (%.4g ms)", d->data_step / c->predicted.step, d->data_step * 1e3);
+  fprintf(stderr, ", memory %.3g of %.3g GiB\n", (double)c->program->arena_bytes / GIB, c->machine->device.memory / GIB);
+  if (!search->done) return;
+  const double scale = units[search->unit].scale;
   const char *unit = units[search->unit].name;
-  fprintf(stderr, "parcc: searched: %.4g %s, no plan takes less than %.4g %s (gap %.2g %%)", search->cost * scale, unit, search->bound * scale, unit, gap);
+  fprintf(stderr, "parcc: searched: %.4g %s, no plan takes less than %.4g %s (gap %.2g %%), in %.2f s", search->cost * scale, unit,
+          search->bound * scale, unit, 100 * search_gap(search), d->plan_ms * 1e-3);
   if (search->how != NULL) fprintf(stderr, "; %s", search->how);
   if (search->approximate > 0)
     fprintf(stderr, "; what %d tensors that many operators read cost was counted for each of them", search->approximate);
@@ -161,13 +169,9 @@ static void report_search(const Search *search) {
 
 // Whether the program fits the devices of its machine; a plan that was read from a file is taken as it is.
 static bool fits_machine(const Driver *d, const Compilation *c) {
-  static const double GIB = 1024.0 * 1024 * 1024;
   if (c->machine == NULL) return true;
   const double need = (double)c->program->arena_bytes, have = c->machine->device.memory;
-  if (!d->options.quiet)
-    fprintf(stderr, "parcc: predicted step time %.4g ms on %d devices of %s, memory %.3g of %.3g GiB\n",
-            c->predicted.step * 1e3, mesh_ranks(&c->mesh), c->machine->name, need / GIB, have / GIB);
-  if (c->search.done && !d->options.quiet) report_search(&c->search);
+  if (!d->options.quiet) report_predicted(d, c);
   if (need <= have) return true;
   const bool read = c->plan_source.kind == PLAN_FILE;
   fprintf(stderr,
@@ -219,7 +223,10 @@ static int compile(Driver *d) {
   PlanTexts plan = {NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     const bool planned = stage == FIRST_PASS + pipeline_find("plan");
+    if (planned && c.machine != NULL && !o->quiet && c.plan_source.kind != PLAN_DATA) d->data_step = driver_data_step(&c);
+    const double before = now_ms();
     if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
+    if (planned) d->plan_ms = now_ms() - before;
     if (planned && !write_problem(d, &c)) return EXIT_INPUT;
     if (diag_problems(&c.problems)) return EXIT_INPUT;
     if (planned) plan = plan_texts(d, &c);

@@ -272,7 +272,7 @@ static const OptionSpec table[] = {
     {0, "dump-after", "PASS", apply_dump_after, "print the model as it is after the pass (may be repeated)"},
     {0, "dump-dir", "DIR", apply_dump_dir, "write the model after every pass to DIR/NN.PASS.txt"},
     {0, "stop-after", "PASS", apply_stop_after, "end after the pass; no program is written"},
-    {'q', "quiet", NULL, apply_quiet, "do not name the file that was written"},
+    {'q', "quiet", NULL, apply_quiet, "do not name the file that was written, nor what is predicted"},
     {'v', "verbose", NULL, apply_verbose, "print the time that every pass took"},
     {'h', "help", NULL, apply_help, "print this"},
     {0, "version", NULL, apply_version, "print the version"},

@@ -40,14 +40,6 @@ int options_take_machine(Arena *arena, const char *value, Options *options) {
   return diag_problems(&problems) ? EXIT_INPUT : -1;
 }
 
-// "4 node of 4 gpu"
-static const char *levels_text(Arena *arena, const Machine *machine) {
-  Text text = {.arena = arena};
-  for (int l = machine->n_levels - 1; l >= 0; l--)
-    text_printf(&text, "%s%d %s", text.len > 0 ? " of " : "", machine->level[l].count, machine_unit_name(machine, l));
-  return text.len > 0 ? text_str(&text) : "one device";
-}
-
 const char *options_mesh_of(Arena *arena, const Machine *machine, int64_t devices, Mesh *mesh) {
   const int all = machine_devices(machine);
   int nearest[2];
@@ -55,7 +47,7 @@ const char *options_mesh_of(Arena *arena, const Machine *machine, int64_t device
     return arena_printf(arena, "%lld devices are asked for, the machine '%s' has %d", (long long)devices, machine->name, all);
   if (machine_mesh(machine, (int)devices, mesh, nearest)) return NULL;
   return arena_printf(arena, "%lld devices cannot be the same number on each unit of '%s' (%s); %d and %d can", (long long)devices,
-                      machine->name, levels_text(arena, machine), nearest[0], nearest[1]);
+                      machine->name, machine_levels_text(arena, machine), nearest[0], nearest[1]);
 }
 
 int options_fit_machine(Arena *arena, Options *o) {

@@ -15,6 +15,13 @@ const char *machine_unit_name(const Machine *machine, int level) {
   return level > 0 ? machine->level[level - 1].name : machine->device.name;
 }
 
+const char *machine_levels_text(Arena *arena, const Machine *machine) {
+  Text text = {.arena = arena};
+  for (int l = machine->n_levels - 1; l >= 0; l--)
+    text_printf(&text, "%s%d %s", text.len > 0 ? " of " : "", machine->level[l].count, machine_unit_name(machine, l));
+  return text.len > 0 ? text_str(&text) : "one device";
+}
+
 // ---- meshes --------------------------------------------------------------------------------------------------------
 
 // The members in use at every level up to `level`: the fewest of the outermost that leave what the inner ones can divide.

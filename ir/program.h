@@ -232,6 +232,7 @@ typedef struct Program {
   Arena *arena;
   const Model *model;
   const char *plan_text; // one line for people
+  const char *machine_text, *predicted_text; // the machine that it is for, and what a step was predicted to take on it; NULL: not known
   const char *whole_batches; // "s (model.dnn:6)": why an evaluation takes whole batches only; NULL: it takes any
   Mesh mesh;
   VEC(RankBlock) blocks;

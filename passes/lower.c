@@ -504,6 +504,17 @@ static const char *plan_text(const Compilation *c) {
   }
 }
 
+// "18.5 ms a step: operators 16.8, update 0.7, changes of layout over node 1.02, cluster 0, local 0"
+static const char *predicted_text(const Compilation *c) {
+  const Cost *cost = &c->predicted;
+  Text text = {.arena = c->arena};
+  text_printf(&text, "%.4g ms a step: operators %.4g, update %.4g, changes of layout", cost->step * 1e3, cost->compute * 1e3, cost->update * 1e3);
+  for (int l = 0; l < c->machine->n_levels; l++)
+    text_printf(&text, "%s %s %.4g", l == 0 ? " over" : ",", c->machine->level[l].name, cost->communication[l] * 1e3);
+  text_printf(&text, "%s local %.4g", c->machine->n_levels > 0 ? "," : "", cost->communication[MACHINE_MAX_LEVELS] * 1e3);
+  return text_str(&text);
+}
+
 static void enter_functions(Lowering *l, const Graph *graph) {
   for (int i = 0; i < graph->ops.len; i++)
     if (graph->ops.at[i].kind == OP_OPAQUE) names_set(&l->functions, graph->ops.at[i].opaque->function, i);
@@ -516,6 +527,11 @@ void pass_lower(Compilation *c) {
   p->model = model;
   p->mesh = c->mesh;
   p->plan_text = plan_text(c);
+  if (c->machine != NULL) {
+    p->machine_text = arena_printf(c->arena, "%s: %s, %.4g GiB on each", c->machine->name, machine_levels_text(c->arena, c->machine),
+                                   c->machine->device.memory / (1 << 30));
+    p->predicted_text = predicted_text(c);
+  }
   p->whole_batches = c->whole_batches;
   c->program = p;
   Lowering lowering = {.arena = c->arena, .program = p, .strip_bytes = c->strip_bytes}, *l = &lowering;

@@ -188,7 +188,16 @@ sed 's/mesh data=2/mesh data=3/' good.plan >3.plan
 expect 1 "3.plan:2:1: error: the plan is for 3 devices, the machine 'pcie2' has 2" m.dnn --machine=pcie2 --plan-in 3.plan
 expect 0 '' m.dnn --machine="$root/samples/machines/pcie2.machine" --mesh=data=2 -o 2m.cu
 expect 0 '' m.dnn --ranks=2 -o 2d.cu
-check "the machine does not change the program of a plan" cmp -s 2m.cu 2d.cu
+check "the header says what the machine is" grep -q '^//   machine     pcie2: 2 gpu' 2m.cu
+check "and what is predicted" grep -q '^//   predicted   .* ms a step: operators' 2m.cu
+sed -i '/^\/\/   machine /d; /^\/\/   predicted /d' 2m.cu
+check "else the machine does not change the program of a plan" cmp -s 2m.cu 2d.cu
+expect 0 'memory .* GiB$' m.dnn --machine=pcie2 -o 2m.cu
+check "data parallelism is not compared with itself" sh -c '! grep -q "times as fast" stderr'
+expect 0 'times as fast as data parallelism (.* ms), memory .* GiB$' m.dnn --machine=pcie2 --search=auto -o auto.cu
+expect 0 '(gap 0 %), in .* s' m.dnn --machine=pcie2 --search=auto -o auto.cu
+expect 0 '' m.dnn --machine=pcie2 --search=auto -o auto.cu --quiet
+check "--quiet says nothing of it" [ ! -s stderr ]
 
 expect 0 '^auto .* 0 ' m.dnn --machine=pcie2 --compare
 check "--compare writes no program" [ ! -e m_par.cu ]
