@@ -1,6 +1,7 @@
 // parcc: reads a model, runs the pipeline, writes the program.
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -148,23 +149,31 @@ static bool write_problem(const Driver *d, const Compilation *c) {
   return false;
 }
 
-// What is predicted of the program, and proved of a plan that was searched.
-static void report_predicted(const Driver *d, const Compilation *c) {
+// What is proved of a plan that was searched.
+static void report_search(const Driver *d, const Search *search) {
   static const struct { const char *name; double scale; } units[] = {[SEARCH_SECONDS] = {"ms", 1e3}, [SEARCH_BYTES] = {"MB", 1e-6}};
-  const Search *search = &c->search;
-  fprintf(stderr, "parcc: predicted step time %.4g ms on %d devices of %s", c->predicted.step * 1e3, mesh_ranks(&c->mesh), c->machine->name);
-  if (d->data_step > 0)
-    fprintf(stderr, ", %.3g times as fast as data parallelism (%.4g ms)", d->data_step / c->predicted.step, d->data_step * 1e3);
-  fprintf(stderr, ", memory %.3g of %.3g GiB\n", (double)c->program->arena_bytes / GIB, c->machine->device.memory / GIB);
-  if (!search->done) return;
+  if (search->cost == INFINITY) {
+    fprintf(stderr, "parcc: searched: no plan was found that fits%s; this one needs least\n",
+            search->bound == INFINITY ? ", and by estimate there is none" : "");
+    return;
+  }
   const double scale = units[search->unit].scale;
   const char *unit = units[search->unit].name;
-  fprintf(stderr, "parcc: searched: %.4g %s, no plan takes less than %.4g %s (gap %.2g %%), in %.2f s", search->cost * scale, unit,
-          search->bound * scale, unit, 100 * search_gap(search), d->plan_ms * 1e-3);
+  fprintf(stderr, "parcc: searched: %.4g %s, no plan%s takes less than %.4g %s (gap %.2g %%), in %.2f s", search->cost * scale, unit,
+          search->of_fitting ? " that is estimated to fit" : "", search->bound * scale, unit, 100 * search_gap(search), d->plan_ms * 1e-3);
   if (search->how != NULL) fprintf(stderr, "; %s", search->how);
   if (search->approximate > 0)
     fprintf(stderr, "; what %d tensors that many operators read cost was counted for each of them", search->approximate);
   fprintf(stderr, "\n");
+}
+
+// What is predicted of the program.
+static void report_predicted(const Driver *d, const Compilation *c) {
+  fprintf(stderr, "parcc: predicted step time %.4g ms on %d devices of %s", c->predicted.step * 1e3, mesh_ranks(&c->mesh), c->machine->name);
+  if (d->data_step > 0)
+    fprintf(stderr, ", %.3g times as fast as data parallelism (%.4g ms)", d->data_step / c->predicted.step, d->data_step * 1e3);
+  fprintf(stderr, ", memory %.3g of %.3g GiB\n", (double)c->program->arena_bytes / GIB, c->machine->device.memory / GIB);
+  if (c->search.done) report_search(d, &c->search);
 }
 
 // Whether the program fits the devices of its machine; a plan that was read from a file is taken as it is.

@@ -1,6 +1,7 @@
 #include "evaluate.h"
 
 #include "planning.h"
+#include "route.h"
 #include "search/search.h"
 
 // Owns its graphs, its problems and, but for what is to stay, its memory.
@@ -19,6 +20,17 @@ static const char *first_problem(const Compilation *copy, Arena *arena) {
   return copy->problems.list.len > 0 ? arena_strdup(arena, copy->problems.list.at[0].text) : NULL;
 }
 
+static double tensor_bytes(const Compilation *copy) {
+  const Graph *train = copy->model->train;
+  double sum = 0;
+  for (int t = 0; t < train->tensors.len; t++) {
+    const Tensor *tensor = graph_tensor(train, t);
+    const Shape shape = shape_of(tensor);
+    sum += (double)layout_elements(&copy->mesh, &shape, &tensor->layout) * cost_element(copy->cost, tensor->type);
+  }
+  return sum;
+}
+
 // Verifiers do not run: the plan that is taken goes through all passes again.
 static Evaluation evaluate(const Compilation *c, const Plan *plan, const char *last) {
   Arena *arena = arena_new();
@@ -26,10 +38,14 @@ static Evaluation evaluate(const Compilation *c, const Plan *plan, const char *l
   copy.plan_source = (PlanSource){.kind = PLAN_MADE};
   copy.plan = *plan;
   copy.mesh = plan->mesh;
-  for (int pass = pipeline_find("plan"); pass <= pipeline_find(last) && copy.problems.list.len == 0; pass++) pipeline[pass].run(&copy);
-  const Evaluation found = {.refused = first_problem(&copy, c->arena),
-                            .cost = copy.predicted,
-                            .arena_bytes = copy.program != NULL ? copy.program->arena_bytes : 0};
+  Evaluation found = {0};
+  for (int pass = pipeline_find("plan"); pass <= pipeline_find(last) && copy.problems.list.len == 0; pass++) {
+    pipeline[pass].run(&copy);
+    if (pass == pipeline_find("apply-plan")) found.tensor_bytes = tensor_bytes(&copy);
+  }
+  found.refused = first_problem(&copy, c->arena);
+  found.cost = copy.predicted;
+  if (copy.program != NULL) found.arena_bytes = copy.program->arena_bytes;
   arena_free(arena);
   return found;
 }

@@ -24,6 +24,10 @@ void pass_apply_plan(Graph *graph, const Mesh *mesh, const CostModel *model);
 // Of the training graph: large results that are cheap to make again are not kept for the backward pass. Results of at most
 // `least_bytes` on a rank stay.
 void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_bytes);
+int64_t rematerialise_least(int64_t strip_bytes); // least_bytes of a compilation: what is small beside a strip is kept
+// By tensor of a training graph that is not sharded yet: whether it is much larger than what it is made from, so that, however it
+// lies, it may be made again, or never be there as a whole (strips.h).
+const bool *rematerialise_bulges(Graph *train);
 // From the sharded graphs of the model to c->program: steps without order between streams and without places.
 void pass_lower(Compilation *c);
 // Reductions over the same ranks become one.

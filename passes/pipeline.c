@@ -43,9 +43,8 @@ static void apply_plan(Compilation *c) {
   if (c->cost != NULL) c->predicted = cost_of_graph(c->cost, c->model->train);
 }
 
-// What is small beside a strip is kept.
 static void rematerialise(Compilation *c) {
-  if (c->strip_bytes > 0) pass_rematerialise(c->model->train, &c->mesh, c->model->f64, c->strip_bytes / 8);
+  if (c->strip_bytes > 0) pass_rematerialise(c->model->train, &c->mesh, c->model->f64, rematerialise_least(c->strip_bytes));
 }
 
 const Pass pipeline[] = {

@@ -14,7 +14,8 @@ typedef enum SearchUnit { SEARCH_SECONDS, SEARCH_BYTES } SearchUnit; // of a ste
 typedef struct Search {
   bool done;
   SearchUnit unit;
-  double cost, bound; // of the plan that it found, and of any plan at least
+  double cost, bound; // of the plan that it found, and of any plan at least; INFINITY: it found none that fits, there is none
+  bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once
   const Cfn *problem; // that it solved, where it is one; or NULL
   const char *how;    // what else it says of its way ("K = 2, 31 nodes eliminated"), or NULL

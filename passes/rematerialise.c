@@ -173,15 +173,24 @@ static bool is_read_backward(const Rematerialiser *r, int tensor) {
   return false;
 }
 
-static void choose(Rematerialiser *r, int tensor) {
+// A result that the backward pass reads and that could be made again; flops: what that takes.
+static bool is_bulge(Rematerialiser *r, int tensor, double *flops) {
   const Tensor *t = graph_tensor(r->graph, tensor);
-  if (t->role != ROLE_VALUE || t->producer < 0 || r->kept[tensor] || t->type != TYPE_REAL) return;
-  if (r->graph->ops.at[t->producer].phase != PHASE_FORWARD || !is_read_backward(r, tensor)) return;
-  if (local_elements(r, tensor) * (double)r->real_bytes <= (double)r->least_bytes) return;
+  if (t->role != ROLE_VALUE || t->producer < 0 || r->kept[tensor] || t->type != TYPE_REAL) return false;
+  if (r->graph->ops.at[t->producer].phase != PHASE_FORWARD || !is_read_backward(r, tensor)) return false;
   Chain chain = {.r = r, .elements = (double)tensor_elements(t), .possible = true};
   need(&chain, tensor);
-  if (!chain.possible || chain.ops.len == 0 || chain.flops > RECOMPUTE_FLOPS * chain.elements) return;
-  r->again[tensor] = true;
+  *flops = chain.flops;
+  return chain.possible && chain.ops.len > 0;
+}
+
+static bool is_cheap(Rematerialiser *r, int tensor) {
+  double flops;
+  return is_bulge(r, tensor, &flops) && flops <= RECOMPUTE_FLOPS * (double)tensor_elements(graph_tensor(r->graph, tensor));
+}
+
+static bool is_large(const Rematerialiser *r, int tensor) {
+  return local_elements(r, tensor) * (double)r->real_bytes > (double)r->least_bytes;
 }
 
 // ---- making again ------------------------------------------------------------------------------------------------
@@ -228,24 +237,37 @@ static void make_if_chosen(void *ctx, int tensor) {
   make_again(w, tensor);
 }
 
+int64_t rematerialise_least(int64_t strip_bytes) { return strip_bytes / 8; }
+
+static Rematerialiser rematerialiser_new(Graph *graph) {
+  const int n = graph->tensors.len;
+  Rematerialiser r = {.graph = graph, .n_tensors = n};
+  r.readers = NEW_ARRAY(graph->arena, Ids, n);
+  r.kept = NEW_ARRAY(graph->arena, bool, n);
+  r.again = NEW_ARRAY(graph->arena, bool, n);
+  collect_facts(&r);
+  return r;
+}
+
+const bool *rematerialise_bulges(Graph *graph) {
+  Rematerialiser r = rematerialiser_new(graph);
+  double flops;
+  for (int t = 0; t < r.n_tensors; t++) r.again[t] = is_bulge(&r, t, &flops);
+  return r.again;
+}
+
 void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_bytes) {
   const int n_tensors = graph->tensors.len, n_ops = graph->ops.len;
-  Rematerialiser rematerialiser = {.graph = graph,
-                                   .mesh = mesh,
-                                   .real_bytes = f64 ? 8 : 4,
-                                   .least_bytes = least_bytes,
-                                   .n_tensors = n_tensors},
-                 *r = &rematerialiser;
-  r->readers = NEW_ARRAY(graph->arena, Ids, n_tensors);
-  r->kept = NEW_ARRAY(graph->arena, bool, n_tensors);
-  r->again = NEW_ARRAY(graph->arena, bool, n_tensors);
+  Rematerialiser rematerialiser = rematerialiser_new(graph), *r = &rematerialiser;
+  r->mesh = mesh;
+  r->real_bytes = f64 ? 8 : 4;
+  r->least_bytes = least_bytes;
   r->made = NEW_ARRAY(graph->arena, int, n_tensors);
   r->first_producer = NEW_ARRAY(graph->arena, int, n_tensors);
-  collect_facts(r);
   for (int t = 0; t < n_tensors; t++) {
     r->made[t] = -1;
     r->first_producer[t] = graph_tensor(graph, t)->producer;
-    choose(r, t);
+    r->again[t] = is_large(r, t) && is_cheap(r, t);
   }
   drop_all_near(r);
   Rewrite w = {r, graph->ops.at, 0};

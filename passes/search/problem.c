@@ -75,7 +75,8 @@ static void lay_results(const SearchProblem *p, const Op *op, bool expected) {
   }
 }
 
-static void lay_group(SearchProblem *p, int number, const Candidate *candidate) {
+void problem_lay_group(SearchProblem *p, int number, int value) {
+  const Candidate *candidate = &p->of[number].list[value];
   Group *group = &p->groups.list.at[number];
   Graph *graph = p->model->train;
   if (group->kind != GROUP_OPS) lay_stored(p, number, candidate);
@@ -402,7 +403,7 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
     own[g] = NEW_ARRAY(arena, double, p->of[g].n);
     list_ports(&ports, g);
     for (int i = 0; i < p->of[g].n; i++) {
-      lay_group(p, g, &p->of[g].list[i]);
+      problem_lay_group(p, g, i);
       own[g][i] = own_cost(p, g);
       fill_ports(&ports, g, i);
       arena_reset(p->scratch);

@@ -45,6 +45,8 @@ bool problem_is_useful(const Group *group, const Candidate *candidate, const Mes
 
 // The mesh is without the batch. Shardings and layouts of the training graph are overwritten.
 SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const ProblemSpace *space);
+// Lets the operators and stored tensors of a group lie as a candidate of it says.
+void problem_lay_group(SearchProblem *problem, int group, int candidate);
 // The plan of an assignment: a line for every operator, input and parameter.
 Plan problem_plan(const SearchProblem *problem, const int *value);
 

@@ -2,20 +2,23 @@
 """Plans that are searched: --search=auto.
 
 That what the planner says a step costs is what the compiler predicts of the program that is lowered from its plan, and is proved
-to be least, and less than under data parallelism; then programs of small models, in f64, against the program of one rank, to
-1e-11: a few of them; with --all those of every sample.
+to be least; that no other planner makes a cheaper plan that fits, in as much memory as there is and in less; then programs of small
+models, in f64, against the program of one rank, to 1e-11: a few of them; with --all those of every sample.
 """
 
+import itertools
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import plans
 from fixed_plans import try_all
 from plans import ROOT
 
-SLOW = os.path.join(ROOT, "tests", "run", "hand", "slow.machine")
+SLOW, SMALL = (os.path.join(ROOT, "tests", "run", "hand", name + ".machine") for name in ("slow", "small"))
 
 
 # ---- costs
@@ -25,33 +28,79 @@ COSTS = [  # model, machine, devices
 ]
 
 
-def seconds(model, machine, devices, search):
-    """What is predicted of a step, and what the search says of it and of the best: in ms."""
-    command = [os.environ["PARCC"], os.path.join(ROOT, "samples", model + ".dnn"), f"--machine={machine}", f"--devices={devices}",
-               f"--search={search}", "-o", "/dev/null"]
-    said = subprocess.run(command, check=True, text=True, stderr=subprocess.PIPE).stderr
-    predicted = re.search(r"predicted step time (\S+) ms", said)
-    searched = re.search(r"searched: (\S+) ms, no plan takes less than (\S+) ms", said)
-    return [predicted.group(1)] + (list(searched.groups()) if searched else [])
+def parcc(path, machine, devices, *options):
+    return subprocess.run([os.environ["PARCC"], path, f"--machine={machine}", f"--devices={devices}", *options], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def sample(model):
+    return os.path.join(ROOT, "samples", model + ".dnn")
 
 
 def try_costs():
     for model, machine, devices in COSTS:
-        found, data = seconds(model, machine, devices, "auto"), seconds(model, machine, devices, "data")
-        wrong = None
-        if len(set(found)) != 1:
-            wrong = f"predicted, searched and proved differ: {found}"
-        elif float(found[0]) > float(data[0]):
-            wrong = f"{found[0]} ms, but data parallelism takes {data[0]} ms"
-        yield f"{model} on {devices} of {os.path.basename(machine)}: cost", wrong
+        said = parcc(sample(model), machine, devices, "--search=auto", "-o", "/dev/null").stderr
+        found = re.search(r"predicted step time (\S+) ms(?s:.)*searched: (\S+) ms, no plan takes less than (\S+) ms", said)
+        wrong = None if found and len(set(found.groups())) == 1 else f"predicted, searched and proved differ: {said}"
+        yield f"{model} on {devices} of {os.path.basename(machine)}: cost", wrong or is_worse(sample(model), machine, devices)
+
+
+def is_worse(path, machine, devices):
+    """What is wrong with the plan of auto beside those of the others: it does not fit, or costs more; None: nothing is."""
+    planners = json.loads(parcc(path, machine, devices, "--compare", "--json").stdout)["planners"]
+    seconds = {of["planner"]: of["step_seconds"] for of in planners if of["fits"]}
+    if "auto" not in seconds:
+        return "there is no plan that fits" if seconds else None
+    best = min(seconds, key=seconds.get)
+    return None if seconds[best] >= seconds["auto"] * (1 - 1e-5) else f"{seconds['auto']} s, but {best} takes {seconds[best]} s"
+
+
+# ---- memory
+
+MEMORY = [  # model, devices, steps from what the cheapest plan needs to nothing
+    ("mlp", 4, 6), ("lenet", 4, 6),
+]
+
+
+def with_memory(folder, megabytes):
+    path = os.path.join(folder, "less.machine")
+    with open(sample("machines/p100x4x4").replace(".dnn", ".machine")) as machine, open(path, "w") as less:
+        less.write(machine.read().replace("memory = 16 GB", f"memory = {megabytes:.3f} MB"))
+    return path
+
+
+def try_memory():
+    """Less and less memory: what fits costs more and more, never more than another plan that fits; then an error says so."""
+    for model, devices, steps in MEMORY:
+        with tempfile.TemporaryDirectory(prefix="search_") as folder:
+            before, most = 0, 16e9
+            for step in range(steps):
+                machine = with_memory(folder, most * 1e-6)
+                done = parcc(sample(model), machine, devices, "--search=auto", "--stats", "--json")
+                if done.returncode != 0:
+                    needs = re.search(r"error: a device needs (\S+) GiB and has (\S+) GiB", done.stderr)
+                    wrong = None if step > 0 and needs and float(needs.group(1)) > float(needs.group(2)) else done.stderr
+                    yield f"{model}, {most:.0f} bytes: error", wrong or is_worse(sample(model), machine, devices)
+                    break
+                stats = json.loads(done.stdout)
+                cost, need = stats["predicted"]["step_seconds"], stats["peak_bytes"]
+                wrong = (f"it needs {need} bytes" if need > most else
+                         f"{cost} s, but with more memory {before} s" if cost < before * (1 - 1e-5) else None)
+                yield f"{model}, {most:.0f} bytes: cost", wrong or is_worse(sample(model), machine, devices)
+                before, most = cost, need * 0.9
 
 
 # ---- parity
 
-FEW = [("mlp", "a=2,b=2"), ("lenet", "gpu=3"), ("alexnet", "gpu=4"), ("gpt2", "a=2,b=2"), ("charlm", "gpu=2")]
+FEW = [("mlp", "a=2,b=2"), ("lenet", "gpu=3"), ("alexnet", "gpu=4"), ("gpt2", "a=2,b=2"), ("charlm", "gpu=2"),
+       ("wide", "gpu=3", SMALL), ("wide", "gpu=4", SMALL)]
 MESHES = ["gpu=2", "gpu=3", "a=2,b=2", "a=2,b=2,c=2"]
+
+
+def options_of(run):
+    return [f"--machine={run[2] if len(run) > 2 else SLOW}", "--search=auto"]
 
 
 if __name__ == "__main__":
     EVERY = [(model, mesh) for model in plans.SAMPLES for mesh in MESHES]
-    sys.exit(try_all("search", __doc__.splitlines()[0], FEW, EVERY, try_costs, lambda _: [f"--machine={SLOW}", "--search=auto"]))
+    sys.exit(try_all("search", __doc__.splitlines()[0], FEW, EVERY, lambda: itertools.chain(try_costs(), try_memory()), options_of))

@@ -1,8 +1,11 @@
 // What a plan costs and needs, asked of a copy, is what the compiler finds when it takes the plan, and leaves the model as it was.
 #include "../../passes/evaluate.h"
 
+#include <stdlib.h>
+
 #include "../../frontend/frontend.h"
 #include "../../frontend/parse.h"
+#include "../../passes/search/footprint.h"
 #include "check.h"
 
 static const char text[] = "model net(batch = 24) {\n"
@@ -72,4 +75,28 @@ static void a_plan_of_another_model(void) {
   arena_free(arena);
 }
 
-CHECKS(TEST(every_planner), TEST(a_plan_of_another_model))
+// What is estimated of assignments drawn at random is never more than what their programs need, and the sum of their weights at the
+// moment at which it is largest.
+static void estimates_are_from_below(void) {
+  Arena *arena = arena_new();
+  const Compilation c = open_net(arena);
+  const ProblemSpace all = {SEARCH_SECONDS, problem_all_candidates, NULL};
+  cost_mark_inlined(c.model->train);
+  SearchProblem *p = problem_new(arena, c.model, &c.mesh, c.machine, &all);
+  Footprint *footprint = footprint_new(p, c.strip_bytes);
+  int *value = NEW_ARRAY(arena, int, p->groups.list.len), moment;
+  srand(1);
+  for (int i = 0; i < 30; i++) {
+    for (int g = 0; g < p->groups.list.len; g++) value[g] = i == 0 ? 0 : rand() % p->of[g].n;
+    const double peak = footprint_peak(footprint, value, &moment);
+    const Plan plan = problem_plan(p, value);
+    const Evaluation found = evaluate_plan(&c, &plan);
+    CHECK(found.refused == NULL && peak > 0 && peak <= (double)found.arena_bytes);
+    if (i == 0) CHECK(peak >= 0.6 * (double)found.arena_bytes); // every rank does everything
+    footprint_weigh(footprint, 0, moment);
+    CHECK(cfn_weight(&p->cfn, 0, value) == peak);
+  }
+  arena_free(arena);
+}
+
+CHECKS(TEST(every_planner), TEST(a_plan_of_another_model), TEST(estimates_are_from_below))

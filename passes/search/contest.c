@@ -1,0 +1,39 @@
+#include "contest.h"
+
+// How many times what all tensors of a step take, each in a place of its own, is more than a program can need: buffers of
+// collectives and what is made again take no more than the tensors themselves.
+enum { EVERYTHING = 3 };
+
+bool contest_is_less(double cost, double than) { return cost < than * (1 - 1e-9); }
+
+static bool is_better(const Contest *contest, double cost, int64_t need, bool fits) {
+  if (!contest->any || fits != contest->fits) return !contest->any || fits;
+  return fits ? contest_is_less(cost, contest->cost) : need < contest->need;
+}
+
+int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
+  const double memory = contest->c->machine->device.memory;
+  Evaluation e = evaluate_cost(contest->c, plan);
+  if (e.refused != NULL || (contest->fits && !is_better(contest, e.cost.step, 0, true))) return 0;
+  if (EVERYTHING * e.tensor_bytes > memory) e = evaluate_plan(contest->c, plan);
+  if (e.refused != NULL) return 0;
+  const bool fits = (double)e.arena_bytes <= memory;
+  if (is_better(contest, e.cost.step, e.arena_bytes, fits)) {
+    contest->any = true;
+    contest->fits = fits;
+    contest->plan = *plan;
+    contest->cost = e.cost.step;
+    contest->need = e.arena_bytes;
+    contest->name = name;
+  }
+  return fits ? 0 : e.arena_bytes - (int64_t)memory;
+}
+
+void contest_offer_planners(Contest *contest, PlanSourceKind but) {
+  for (int kind = 0; kind < PLAN_NAMED; kind++) {
+    Plan plan;
+    Search search;
+    if (kind == (int)but || evaluate_planner(contest->c, (PlanSourceKind)kind, &plan, &search) != NULL) continue;
+    contest_offer(contest, &plan, plan_source_name((PlanSourceKind)kind));
+  }
+}

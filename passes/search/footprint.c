@@ -1,0 +1,195 @@
+#include "footprint.h"
+
+#include <math.h>
+
+#include "../demands.h"
+#include "../passes.h"
+
+typedef VEC(int) Ids;
+
+// From the operator `made` to the operator `read`, both included.
+typedef struct Life {
+  int made, read;
+} Life;
+
+struct Footprint {
+  SearchProblem *p;
+  const Graph *graph;
+  const bool *bulge;   // by tensor: it may not be there
+  int64_t least_bytes; // if it is larger than this
+  Life *life;          // by tensor
+  int *keeper;         // by tensor: the group that it is counted with; -1: none
+  Ids *kept;           // by group: the tensors that are counted with it
+  double *bytes;       // by tensor: as the group at hand lays it
+  double **work;       // by group: of its values
+};
+
+static double block_bytes(const Footprint *f, const Tensor *t, const Layout *layout) {
+  const Shape shape = shape_of(t);
+  return (double)layout_elements(f->p->cost.mesh, &shape, layout) * cost_element(&f->p->cost, t->type);
+}
+
+// What a view lies on.
+static int viewed(const Graph *graph, int tensor) {
+  for (;;) {
+    const int producer = graph_tensor(graph, tensor)->producer;
+    if (producer < 0 || graph->ops.at[producer].kind != OP_VIEW) return tensor;
+    tensor = graph->ops.at[producer].in;
+  }
+}
+
+// ---- what is counted, with which group, and how long ---------------------------------------------------------------
+
+typedef struct Reader {
+  Footprint *f;
+  const Op *op;
+  int number, group;
+} Reader;
+
+// Of the forward pass what is read backward; of the backward pass the gradients of parameters, which the updates read.
+static void find_keeper(void *ctx, int tensor) {
+  const Reader *reader = ctx;
+  Footprint *f = reader->f;
+  const int of = viewed(f->graph, tensor);
+  const Tensor *t = graph_tensor(f->graph, of);
+  if (t->producer < 0 || t->inlined) return;
+  if (f->graph->ops.at[t->producer].phase >= reader->op->phase) return;
+  if (reader->op->phase == PHASE_UPDATE && t->role != ROLE_GRADIENT) return;
+  f->life[of] = (Life){t->producer, reader->number};
+  if (f->keeper[of] >= 0) return;
+  f->keeper[of] = reader->group;
+  vec_push(f->p->arena, &f->kept[reader->group], of);
+}
+
+static bool is_reader(const Op *op) { return (op->phase == PHASE_BACKWARD || op->phase == PHASE_UPDATE) && op->kind == OP_COMPUTE; }
+
+static void find_keepers(Footprint *f) {
+  for (int t = 0; t < f->graph->tensors.len; t++) f->keeper[t] = -1;
+  for (int i = 0; i < f->graph->ops.len; i++) {
+    Reader reader = {f, &f->graph->ops.at[i], i, f->p->groups.of_op[i]};
+    if (is_reader(reader.op) && reader.group >= 0) op_visit_reads(reader.op, find_keeper, &reader);
+  }
+}
+
+// ---- bytes as a group lies -----------------------------------------------------------------------------------------
+
+static void note_bytes(void *ctx, int tensor) {
+  const Reader *reader = ctx;
+  Footprint *f = reader->f;
+  const int of = viewed(f->graph, tensor);
+  if (f->keeper[of] != reader->group) return;
+  const Layout want = demands_want(f->graph, reader->op, tensor, NULL, f->p->cost.mesh);
+  const double bytes = block_bytes(f, graph_tensor(f->graph, tensor), &want);
+  f->bytes[of] = f->bulge[of] && bytes > (double)f->least_bytes ? 0 : fmin(f->bytes[of], bytes);
+}
+
+// Of the tensors that are counted with the group, after problem_lay_group.
+static void measure_kept(Footprint *f, int number) {
+  const Group *group = &f->p->groups.list.at[number];
+  for (int i = 0; i < f->kept[number].len; i++) f->bytes[f->kept[number].at[i]] = INFINITY;
+  for (int i = 0; i < group->ops.len; i++) {
+    Reader reader = {f, &f->graph->ops.at[group->ops.at[i]], group->ops.at[i], number};
+    if (is_reader(reader.op)) op_visit_reads(reader.op, note_bytes, &reader);
+  }
+}
+
+static double stored_bytes(const Footprint *f, int number) {
+  const Group *group = &f->p->groups.list.at[number];
+  double sum = 0;
+  for (int i = 0; group->kind == GROUP_PARAM && i < f->p->planner.kept[group->tensor].len; i++) {
+    const Tensor *t = graph_tensor(f->graph, f->p->planner.kept[group->tensor].at[i]);
+    sum += block_bytes(f, t, &t->layout);
+  }
+  return sum;
+}
+
+double footprint_peak(Footprint *f, const int *value, int *moment) {
+  const int n = f->graph->ops.len;
+  double *change = NEW_ARRAY(f->p->arena, double, n + 1), now = 0, most = -1;
+  for (int g = 0; g < f->p->groups.list.len; g++) {
+    problem_lay_group(f->p, g, value[g]);
+    measure_kept(f, g);
+    now += stored_bytes(f, g);
+  }
+  for (int t = 0; t < f->graph->tensors.len; t++) {
+    if (f->keeper[t] < 0) continue;
+    change[f->life[t].made] += f->bytes[t];
+    change[f->life[t].read + 1] -= f->bytes[t];
+  }
+  for (int i = 0; i < n; i++) {
+    now += change[i];
+    if (now > most) most = now, *moment = i;
+  }
+  return most;
+}
+
+void footprint_weigh(Footprint *f, int limit, int moment) {
+  for (int g = 0; g < f->p->groups.list.len; g++) {
+    CfnVariable *variable = &f->p->cfn.variables.at[g];
+    double *weight = NEW_ARRAY(f->p->arena, double, variable->n_values);
+    for (int v = 0; v < variable->n_values; v++) {
+      problem_lay_group(f->p, g, v);
+      measure_kept(f, g);
+      weight[v] = stored_bytes(f, g);
+      for (int i = 0; i < f->kept[g].len; i++) {
+        const int t = f->kept[g].at[i];
+        if (f->life[t].made <= moment && moment <= f->life[t].read) weight[v] += f->bytes[t];
+      }
+    }
+    variable->weight[limit] = weight;
+  }
+}
+
+// ---- what operators work on ----------------------------------------------------------------------------------------
+
+typedef struct Work {
+  const Footprint *f;
+  const Op *op;
+  double bytes;
+} Work;
+
+static void add_operand(void *ctx, int tensor) {
+  Work *work = ctx;
+  const Tensor *t = graph_tensor(work->f->graph, tensor);
+  if (t->inlined) return;
+  const Layout want = demands_want(work->f->graph, work->op, tensor, NULL, work->f->p->cost.mesh);
+  work->bytes += block_bytes(work->f, t, &want);
+}
+
+static double work_of_group(const Footprint *f, const Group *group) {
+  double most = 0;
+  for (int i = 0; i < group->ops.len; i++) {
+    Work work = {f, &f->graph->ops.at[group->ops.at[i]], 0};
+    if (work.op->kind != OP_COMPUTE) continue;
+    op_visit_reads(work.op, add_operand, &work);
+    const Tensor *out = graph_tensor(f->graph, work.op->out);
+    if (!out->inlined) work.bytes += block_bytes(f, out, &out->layout);
+    most = fmax(most, work.bytes);
+  }
+  return most;
+}
+
+const double *footprint_work(const Footprint *f, int group) {
+  if (f->work[group] != NULL) return f->work[group];
+  const int n = f->p->of[group].n;
+  double *work = f->work[group] = NEW_ARRAY(f->p->arena, double, n);
+  for (int v = 0; v < n; v++) {
+    problem_lay_group(f->p, group, v);
+    work[v] = work_of_group(f, &f->p->groups.list.at[group]);
+  }
+  return work;
+}
+
+Footprint *footprint_new(SearchProblem *p, int64_t strip_bytes) {
+  const int n = p->groups.graph->tensors.len, groups = p->groups.list.len;
+  Footprint *f = NEW(p->arena, Footprint);
+  *f = (Footprint){.p = p, .graph = p->groups.graph, .least_bytes = rematerialise_least(strip_bytes)};
+  f->bulge = strip_bytes > 0 ? rematerialise_bulges(p->model->train) : NEW_ARRAY(p->arena, bool, n);
+  f->life = NEW_ARRAY(p->arena, Life, n);
+  f->keeper = NEW_ARRAY(p->arena, int, n);
+  f->kept = NEW_ARRAY(p->arena, Ids, groups);
+  f->bytes = NEW_ARRAY(p->arena, double, n);
+  f->work = NEW_ARRAY(p->arena, double *, groups);
+  find_keepers(f);
+  return f;
+}
