@@ -33,9 +33,17 @@ static void *checked(void *memory) {
 
 Arena *arena_new(void) { return checked(calloc(1, sizeof(Arena))); }
 
+// Of the usual size, empty and zero: arenas come and go faster than pages can be had.
+static Chunk *spare;
+
 // Fresh pages are zero. Large ones spare most page faults, which otherwise take a quarter of a compilation.
 static Chunk *chunk_new(size_t room) {
   const size_t size = sizeof(Chunk) + room;
+  if (size == CHUNK_SIZE && spare != NULL) {
+    Chunk *chunk = spare;
+    spare = NULL;
+    return chunk;
+  }
   Chunk *chunk = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (chunk == MAP_FAILED) fatal("out of memory");
 #ifdef MADV_HUGEPAGE
@@ -48,6 +56,12 @@ static Chunk *chunk_new(size_t room) {
 static void chunks_free(Chunk *chunk) {
   for (Chunk *next; chunk != NULL; chunk = next) {
     next = chunk->next;
+    if (spare == NULL && sizeof(Chunk) + chunk->size == CHUNK_SIZE && chunk->used <= CHUNK_SIZE / 16) {
+      memset(chunk->data, 0, chunk->used);
+      chunk->used = 0;
+      spare = chunk;
+      continue;
+    }
     munmap(chunk, sizeof(Chunk) + chunk->size);
   }
 }
@@ -183,4 +197,46 @@ Names names_copy(Arena *arena, const Names *names) {
   copy.arena = arena;
   copy.slot = arena_copy(arena, names->slot, sizeof *names->slot * (size_t)names->cap);
   return copy;
+}
+
+// ---- numbers of contents -------------------------------------------------------------------------------------------
+
+static uint64_t content_hash(const void *from, size_t size) {
+  const char *at = from;
+  uint64_t hash = size;
+  for (; size > 0; at += 8) {
+    uint64_t word = 0;
+    const size_t n = size < 8 ? size : 8;
+    memcpy(&word, at, n);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+    size -= n;
+  }
+  return hash ^ hash >> 32;
+}
+
+static int numbers_slot(const Numbers *numbers, uint64_t hash, const void *key, size_t size) {
+  int i = (int)(hash & (uint64_t)(numbers->cap - 1));
+  for (; numbers->slot[i].key != NULL; i = (i + 1) & (numbers->cap - 1))
+    if (numbers->slot[i].hash == hash && numbers->slot[i].size == size && memcmp(numbers->slot[i].key, key, size) == 0) break;
+  return i;
+}
+
+int numbers_of(Numbers *numbers, const void *key, size_t size) {
+  if (numbers->len * 2 >= numbers->cap) {
+    const Numbers old = *numbers;
+    numbers->cap = old.cap == 0 ? 64 : old.cap * 4;
+    numbers->slot = arena_alloc(numbers->arena, sizeof *numbers->slot * (size_t)numbers->cap);
+    for (int i = 0; i < old.cap; i++)
+      if (old.slot[i].key != NULL) numbers->slot[numbers_slot(numbers, old.slot[i].hash, old.slot[i].key, old.slot[i].size)] = old.slot[i];
+  }
+  const uint64_t hash = content_hash(key, size);
+  const int i = numbers_slot(numbers, hash, key, size);
+  if (numbers->slot[i].key != NULL) return numbers->slot[i].number;
+  void *copy = arena_alloc(numbers->arena, size);
+  memcpy(copy, key, size);
+  numbers->slot[i].hash = hash;
+  numbers->slot[i].key = copy;
+  numbers->slot[i].size = size;
+  return numbers->slot[i].number = numbers->len++;
 }

@@ -67,6 +67,15 @@ int names_get(const Names *names, const char *key);
 void names_set(Names *names, const char *key, int value);
 Names names_copy(Arena *arena, const Names *names);
 
+// Numbers contents of memory 0, 1, 2, ... in the order in which they first come; they are copied. Keys have no padding, or all of
+// it is zero.
+typedef struct Numbers {
+  Arena *arena;
+  struct { uint64_t hash; const void *key; size_t size; int number; } *slot;
+  int len, cap;
+} Numbers;
+int numbers_of(Numbers *numbers, const void *key, size_t size); // of something new: numbers->len as it was
+
 // Where in which text something was written. file is a display name; line and col count from 1; line 0: nowhere.
 typedef struct Loc {
   const char *file;

@@ -1,7 +1,5 @@
 #include "reshard.h"
 
-#include <stdlib.h>
-
 static const struct ReshardInfo {
   const char *name;
   LayoutKind from, to;
@@ -208,84 +206,8 @@ double reshard_cost(const Mesh *mesh, const Shape *shape, const Layout *from, co
     if (step.axes >> a & 1) together.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   const int64_t n = layout_elements(mesh, shape, &together);
   const bool measured = step.kind == RESHARD_reblock || step.kind == RESHARD_exchange;
-  const int64_t x = measured ? reshard_exchange(mesh, shape, from, to).moved : 0;
+  const int64_t x = measured ? reshard_moved(mesh, shape, from, to) : 0;
   return reshard_bytes(step.kind, (double)n * element, mesh_parts(mesh, step.axes), (double)x * element);
-}
-
-// Does rank p give rank q its part? Along axes where the tensor is on every rank, or waits to be reduced, q has its own.
-static bool gives(const Mesh *mesh, const Layout *from, const Layout *to, int p, int q) {
-  for (int a = mesh->n_axes - 1; a >= 0; a--) {
-    const int size = mesh->axis[a].size, of_p = p % size, of_q = q % size;
-    const AxisLayout *x = &from->axis[a], *y = &to->axis[a];
-    if (y->kind == LAYOUT_PINNED && y->pin != of_q) return false;
-    if (x->kind == LAYOUT_PINNED && x->pin != of_p) return false;
-    if ((x->kind == LAYOUT_REPLICATED || x->kind == LAYOUT_PARTIAL) && of_p != of_q) return false;
-    p /= size;
-    q /= size;
-  }
-  return true;
-}
-
-// Of a part in a whole: neighbours lie side by side. Where the batch is cut, what is true of the whole batch may not be of
-// a smaller one.
-static bool is_run(const Block *part, const Block *whole, int rank) {
-  bool full = true; // all dimensions behind
-  for (int i = rank - 1; i >= 0; i--) {
-    if (part[i].len != 1 && !full) return false;
-    full &= part[i].len == whole[i].len;
-  }
-  return true;
-}
-
-// What all ranks hold, rank after rank, dimension after dimension.
-static Block *blocks_of(const Mesh *mesh, const Shape *shape, const Layout *layout) {
-  const int ranks = mesh_ranks(mesh);
-  Block *blocks = malloc(sizeof *blocks * (size_t)ranks * LAYOUT_MAX_RANK);
-  if (blocks == NULL) fatal("out of memory");
-  for (int rank = 0; rank < ranks; rank++)
-    for (int i = 0; i < shape->rank; i++) blocks[rank * LAYOUT_MAX_RANK + i] = part(mesh, shape, layout, rank, i);
-  return blocks;
-}
-
-// The part of `here` that is in `there`; returns its elements.
-static int64_t intersect(const Shape *shape, const Block *here, const Block *there, Block *both) {
-  int64_t elements = 1;
-  for (int i = 0; i < shape->rank; i++) {
-    both[i].lo = max_i64(here[i].lo, there[i].lo);
-    both[i].len = max_i64(0, min_i64(here[i].lo + here[i].len, there[i].lo + there[i].len) - both[i].lo);
-    elements *= both[i].len;
-  }
-  return elements;
-}
-
-typedef struct Load { int64_t sent, received, staged; } Load; // of one rank
-
-Exchange reshard_exchange(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to) {
-  const int ranks = mesh_ranks(mesh);
-  Block *held = blocks_of(mesh, shape, from), *needed = blocks_of(mesh, shape, to), both[LAYOUT_MAX_RANK];
-  Load *load = calloc((size_t)ranks, sizeof *load);
-  Exchange most = {0, 0};
-  bool of_batch = false;
-  if (load == NULL) fatal("out of memory");
-  for (int i = 0; i < shape->rank; i++) of_batch |= cut_along_batch(mesh, from, i) || cut_along_batch(mesh, to, i);
-  for (int p = 0; p < ranks; p++)
-    for (int q = 0; q < ranks; q++) {
-      const Block *here = &held[p * LAYOUT_MAX_RANK], *there = &needed[q * LAYOUT_MAX_RANK];
-      if (p == q || !gives(mesh, from, to, p, q)) continue;
-      const int64_t elements = intersect(shape, here, there, both);
-      load[p].sent += elements;
-      load[q].received += elements;
-      if (of_batch || !is_run(both, here, shape->rank)) load[p].staged += elements;
-      if (of_batch || !is_run(both, there, shape->rank)) load[q].staged += elements;
-    }
-  for (int p = 0; p < ranks; p++) {
-    most.moved = max_i64(most.moved, max_i64(load[p].sent, load[p].received));
-    most.staged = max_i64(most.staged, load[p].staged);
-  }
-  free(held);
-  free(needed);
-  free(load);
-  return most;
 }
 
 Blocks reshard_blocks(const Mesh *mesh, const Shape *shape, const Layout *whole, const Layout *parts, uint32_t axes) {

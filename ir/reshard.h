@@ -47,12 +47,11 @@ double reshard_cost(const Mesh *mesh, const Shape *shape, const Layout *from, co
 // Elements that a rank holds, on the largest rank.
 int64_t layout_elements(const Mesh *mesh, const Shape *shape, const Layout *layout);
 
-// What an exchange between pairs of ranks takes, in elements.
-typedef struct Exchange {
-  int64_t moved;  // sent or received, whichever is more, by the busiest rank
-  int64_t staged; // that do not lie in one run where they are sent from or received to, on the rank with most of them
-} Exchange;
-Exchange reshard_exchange(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to);
+// What an exchange between pairs of ranks takes, in elements (exchange.c):
+// what the busiest rank sends or receives, whichever is more;
+int64_t reshard_moved(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to);
+// what does not lie in one run where it is sent from or received to, on the rank with most of it.
+int64_t reshard_staged(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to);
 // Whether the parts that the ranks along `axes` hold by `parts` lie one after the other in what they hold by `whole`, and
 // whether they are of one size. Known for every batch, also a smaller one, unless the batch is what is cut.
 typedef struct Blocks { bool in_order, equal; } Blocks;

@@ -18,14 +18,12 @@
 #include "demands.h"
 #include "passes.h"
 #include "rewrite.h"
-#include "route.h"
 #include "sharding.h"
 
 typedef struct Applier {
   Graph *graph;
   const Mesh *mesh;
   Demands demands;
-  Arena *scratch;
 } Applier;
 
 static const char *suffix_of(ReshardKind kind) {
@@ -64,12 +62,10 @@ static int add_reshard(Applier *ap, int tensor, const Layout *to, Phase phase, c
 static int made(Applier *ap, int tensor, int version, Phase phase, const Op *near) {
   const Version v = ap->demands.of[tensor].at[version];
   if (v.tensor >= 0) return v.tensor;
-  int at = made(ap, tensor, v.parent, demands_phase(&ap->demands.of[tensor].at[v.parent]), near);
-  const Layout from = graph_tensor(ap->graph, at)->layout;
-  const Shape shape = shape_of(graph_tensor(ap->graph, at));
-  const RouteBy by = {ap->mesh, ap->demands.model, graph_tensor(ap->graph, at)->type};
-  arena_reset(ap->scratch);
-  const Route route = route_find(ap->scratch, &by, &shape, &from, &v.layout);
+  const Version *parent = &ap->demands.of[tensor].at[v.parent];
+  int at = made(ap, tensor, v.parent, demands_phase(parent), near);
+  const int shape = routes_shape(ap->demands.routes, graph_tensor(ap->graph, at));
+  const Route route = route_find(ap->demands.routes, shape, parent->number, v.number);
   if (route.n == 0) fatal("no way from one layout to another");
   for (int i = 0; i < route.n; i++) at = add_reshard(ap, at, &route.layout[i], phase, near);
   return ap->demands.of[tensor].at[version].tensor = at;
@@ -132,7 +128,7 @@ static void finish(Applier *ap, int *tensor, const Layout *layout) {
 void pass_apply_plan(Graph *graph, const Mesh *of_model, const CostModel *model) {
   Mesh mesh = *of_model;
   mesh.partial_batches = str_eq(graph->name, "eval");
-  Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(graph, &mesh, model), .scratch = arena_new()};
+  Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(graph, &mesh, model)};
   const Op *old = graph->ops.at;
   const int n = graph->ops.len;
   const Layout everywhere = layout_replicated();
@@ -145,6 +141,5 @@ void pass_apply_plan(Graph *graph, const Mesh *of_model, const CostModel *model)
   for (int i = 0; i < graph->losses.len; i++) finish(&ap, &graph->losses.at[i].tensor, &everywhere);
   for (int i = 0; i < graph->metrics.len; i++) finish(&ap, &graph->metrics.at[i].tensor, &everywhere);
   finish(&ap, &graph->gradient_norm, &everywhere);
-  arena_free(ap.scratch);
   graph_sort_by_phase(graph);
 }

@@ -52,10 +52,14 @@ int demands_find(const Demands *d, int tensor, const Layout *want) {
   return find_version(&d->of[tensor], d->mesh, want);
 }
 
+static Version version_of(Routes *routes, const Layout *layout) {
+  return (Version){.layout = *layout, .number = routes_layout(routes, layout), .tensor = -1};
+}
+
 static void demand(Demands *d, int tensor, const Layout *want, Phase phase) {
   int version = demands_find(d, tensor, want);
   if (version < 0) {
-    vec_push(d->arena, &d->of[tensor], (Version){.layout = *want, .parent = 0, .tensor = -1});
+    vec_push(d->arena, &d->of[tensor], version_of(d->routes, want));
     version = d->of[tensor].len - 1;
   }
   d->of[tensor].at[version].read |= 1u << phase;
@@ -94,8 +98,10 @@ static void demand_of_leaving(Demands *d, int tensor, const Layout *layout) {
 }
 
 static void enter(Demands *d, int tensor) {
-  vec_push(d->arena, &d->of[tensor],
-           (Version){.layout = graph_tensor(d->graph, tensor)->layout, .parent = -1, .tensor = tensor});
+  Version version = version_of(d->routes, &graph_tensor(d->graph, tensor)->layout);
+  version.parent = -1;
+  version.tensor = tensor;
+  vec_push(d->arena, &d->of[tensor], version);
 }
 
 // An axis of size 1 leaves nothing to reduce.
@@ -110,10 +116,10 @@ static Layout result_layout(const Graph *graph, const Op *op, int result, const 
 // ---- which version from which --------------------------------------------------------------------------------------
 
 typedef struct Tree { // over the versions of one tensor, and perhaps one more that nobody asked for
-  const RouteBy *by;
-  const Shape *shape;
+  Routes *routes;
+  int shape;
   Arena *scratch;
-  const Layout **layout;
+  int *layout; // numbers
   int n;
   RouteCost *between; // n * n, starts -1: not known yet
   bool partial;       // version 0 can be used once only
@@ -121,7 +127,7 @@ typedef struct Tree { // over the versions of one tensor, and perhaps one more t
 
 static RouteCost cost_between(Tree *t, int from, int to) {
   RouteCost *cost = &t->between[from * t->n + to];
-  if (cost->starts < 0) *cost = route_find(t->scratch, t->by, t->shape, t->layout[from], t->layout[to]).cost;
+  if (cost->starts < 0) *cost = routes_cost(t->routes, t->shape, t->layout[from], t->layout[to]);
   return *cost;
 }
 
@@ -175,19 +181,19 @@ enum { MAX_TRIED = 6 }; // of more versions only the whole is tried as the first
 
 // Parents of all versions of a tensor, and what making them takes. The whole is a version, too, if that is cheaper (one gathering for
 // several that are wanted in one place each), or if nothing can be made of the version that is nearest to partial results: a window.
-static RouteCost plan_versions(Arena *arena, Arena *scratch, const RouteBy *by, const Shape *shape,
-                               Versions *versions) {
+static RouteCost plan_versions(Arena *arena, Arena *scratch, const Mesh *mesh, Routes *routes, int shape, Versions *versions) {
   const int n = versions->len;
   const bool partial = is_partial(&versions->at[0].layout);
   if (n <= 1) return (RouteCost){0, 0};
-  if (n == 2 && !partial) return route_find(scratch, by, shape, &versions->at[0].layout, &versions->at[1].layout).cost;
-  const Layout whole = whole_layout(by->mesh, versions, partial);
-  Tree tree = {.by = by, .shape = shape, .scratch = scratch, .n = n, .partial = partial};
-  const int asked = find_version(versions, by->mesh, &whole), hub = asked < 0 ? n : asked;
+  if (n == 2 && !partial) return routes_cost(routes, shape, versions->at[0].number, versions->at[1].number);
+  const Layout layout = whole_layout(mesh, versions, partial);
+  const Version whole = version_of(routes, &layout);
+  Tree tree = {.routes = routes, .shape = shape, .scratch = scratch, .n = n, .partial = partial};
+  const int asked = find_version(versions, mesh, &layout), hub = asked < 0 ? n : asked;
   tree.n += hub == n;
-  tree.layout = NEW_ARRAY(scratch, const Layout *, n + 1);
-  for (int v = 0; v < n; v++) tree.layout[v] = &versions->at[v].layout;
-  tree.layout[n] = &whole;
+  tree.layout = NEW_ARRAY(scratch, int, n + 1);
+  for (int v = 0; v < n; v++) tree.layout[v] = versions->at[v].number;
+  tree.layout[n] = whole.number;
   tree.between = NEW_ARRAY(scratch, RouteCost, tree.n * tree.n);
   for (int i = 0; i < tree.n * tree.n; i++) tree.between[i].starts = -1;
   int *parent = NEW_ARRAY(scratch, int, tree.n), *best = NEW_ARRAY(scratch, int, tree.n);
@@ -199,7 +205,7 @@ static RouteCost plan_versions(Arena *arena, Arena *scratch, const RouteBy *by, 
     least = cost;
     memcpy(best, parent, sizeof *best * (size_t)tree.n);
   }
-  if (tree.n > n && best[n] >= 0) vec_push(arena, versions, (Version){.layout = whole, .tensor = -1});
+  if (tree.n > n && best[n] >= 0) vec_push(arena, versions, whole);
   for (int v = 1; v < versions->len; v++) {
     versions->at[v].parent = best[v];
     versions->at[v].early = tree.partial && best[v] == 0;
@@ -207,17 +213,15 @@ static RouteCost plan_versions(Arena *arena, Arena *scratch, const RouteBy *by, 
   return least;
 }
 
-double demands_cost(Arena *scratch, const RouteBy *by, const Tensor *tensor, const Layout *made, const Layout *const *want,
-                    int n) {
+double demands_cost(Arena *scratch, const Mesh *mesh, Routes *routes, int shape, int made, const int *want, int n) {
   Versions versions = {0};
-  int same = 0;
-  while (same < n && reshard_axes(by->mesh, made, want[same]) == 0) same++;
-  if (same == n) return 0;
-  const Shape shape = shape_of(tensor);
-  vec_push(scratch, &versions, (Version){.layout = *made, .parent = -1});
-  for (int i = same; i < n; i++)
-    if (find_version(&versions, by->mesh, want[i]) < 0) vec_push(scratch, &versions, (Version){.layout = *want[i]});
-  return plan_versions(scratch, scratch, by, &shape, &versions).amount;
+  for (int i = -1; i < n; i++) {
+    const int number = i < 0 ? made : want[i];
+    int v = 0;
+    while (v < versions.len && versions.at[v].number != number) v++;
+    if (v == versions.len) vec_push(scratch, &versions, (Version){.layout = *routes_layout_at(routes, number), .number = number});
+  }
+  return plan_versions(scratch, scratch, mesh, routes, shape, &versions).amount;
 }
 
 static void spread_phases(Versions *versions) {
@@ -232,7 +236,7 @@ Phase demands_phase(const Version *version) {
 }
 
 Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model) {
-  Demands demands = {.graph = graph, .mesh = mesh, .model = model, .arena = graph->arena}, *d = &demands;
+  Demands demands = {.graph = graph, .mesh = mesh, .routes = routes_new(graph->arena, mesh, model), .arena = graph->arena}, *d = &demands;
   const Layout everywhere = layout_replicated();
   d->of = NEW_ARRAY(graph->arena, Versions, graph->tensors.len);
   for (int t = 0; t < graph->tensors.len; t++)
@@ -254,10 +258,8 @@ Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model)
   Arena *scratch = arena_new();
   for (int t = 0; t < graph->tensors.len; t++) {
     const Tensor *tensor = graph_tensor(graph, t);
-    const RouteBy by = {mesh, model, tensor->type};
-    const Shape shape = shape_of(tensor);
     if (d->of[t].len > 2 || (d->of[t].len == 2 && is_partial(&tensor->layout)))
-      plan_versions(graph->arena, scratch, &by, &shape, &d->of[t]);
+      plan_versions(graph->arena, scratch, mesh, d->routes, routes_shape(d->routes, tensor), &d->of[t]);
     spread_phases(&d->of[t]);
     arena_reset(scratch);
   }

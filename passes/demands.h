@@ -7,6 +7,7 @@
 // A tensor in one layout. Version 0 is the tensor as its operator makes it.
 typedef struct Version {
   Layout layout;
+  int number;    // of the layout, in the routes at hand
   int parent;    // version that this one is made from; -1: version 0
   bool early;    // made as soon as its parent is: the first reduction of partial results
   uint32_t read; // phases that it, or what is made from it, is read in (bits)
@@ -18,7 +19,7 @@ typedef VEC(Version) Versions;
 typedef struct Demands {
   const Graph *graph;
   const Mesh *mesh;
-  const CostModel *model; // NULL: no machine, bytes are compared
+  Routes *routes; // of all its layouts
   Arena *arena;
   Versions *of; // by tensor
 } Demands;
@@ -27,8 +28,9 @@ typedef struct Demands {
 // partial one version is made, which reduces it, and the others from that.
 Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model);
 // What all changes take that make, of a tensor as it lies by `made`, what is wanted of it: n layouts, some of which may be the same
-// or `made` itself. By the choice that demands_of_graph makes where it meets them in this order. In what ways are compared by.
-double demands_cost(Arena *scratch, const RouteBy *by, const Tensor *tensor, const Layout *made, const Layout *const *want, int n);
+// or `made` itself, by their numbers, of which no two are of the same layout (reshard_axes). By the choice that demands_of_graph
+// makes where it meets them in this order. In what ways are compared by.
+double demands_cost(Arena *scratch, const Mesh *mesh, Routes *routes, int shape, int made, const int *want, int n);
 // The version of `tensor` in the layout `want`, which was among the demands.
 int demands_find(const Demands *d, int tensor, const Layout *want);
 // The layout in which an operator reads a tensor, as it lies along the batch; arg: which argument of an opaque call, else NULL.

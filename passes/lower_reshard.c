@@ -88,6 +88,6 @@ bool lowering_reshard(Lowering *l, const Op *op, Collective *c) {
   if (step.kind == RESHARD_broadcast) c->root = root_of(mesh, step.axes, &c->from);
   if (gathers || step.kind == RESHARD_reduce_scatter) plan_blocks(l, c, in, &shape);
   if (reshard_how(step.kind) == RESHARD_MESSAGES)
-    c->stage = stage_for(l, in, reshard_exchange(mesh, &shape, &c->from, &c->to).staged);
+    c->stage = stage_for(l, in, reshard_staged(mesh, &shape, &c->from, &c->to));
   return step.kind != RESHARD_drop;
 }

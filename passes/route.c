@@ -1,4 +1,7 @@
 // Shortest paths over the layouts in which each axis that changes is as it was, as it is to be, whole, or plainly cut.
+//
+// A layout is what it says of each axis: an option, a number. So layouts are numbers, too, and what one step takes is known by the
+// numbers of a shape and of two layouts.
 #include "route.h"
 
 #include <math.h>
@@ -7,27 +10,37 @@ enum { MAX_OPTIONS = 4, MAX_STATES = 256 };
 
 typedef struct Option {
   AxisLayout axis;
-  Cut cut;
-} Option; // of one axis
+  Cut cut; // of the dimension that the axis shards
+} Option;  // what a layout says of one axis
 
-typedef struct Search {
-  const RouteBy *by;
-  const Mesh *mesh;
-  const Shape *shape;
-  const Layout *from, *to;
-  uint32_t axes;
-  Option option[MESH_MAX_AXES][MAX_OPTIONS];
-  int n_options[MESH_MAX_AXES]; // 1 for axes that stay
-  int n_states;                 // numbered by their options, axis by axis
-} Search;
-
-typedef struct State {
+typedef struct Known { // a layout
   Layout layout;
-  bool valid, done;
-  bool reached;
+  int option[MESH_MAX_AXES];
+} Known;
+
+typedef struct KnownShape {
+  Shape shape;
+  int element; // bytes
+} KnownShape;
+
+typedef struct Step { // from one layout of a shape to another
+  bool known, possible;
+  ReshardKind kind;
+  uint32_t axes;
   RouteCost cost;
-  int before;
-} State;
+} Step;
+
+struct Routes {
+  Arena *arena;
+  const Mesh *mesh;
+  const CostModel *model;
+  Numbers option_numbers, layout_numbers, shape_numbers, step_numbers, way_numbers;
+  VEC(Option) options;
+  VEC(Known) layouts;
+  VEC(KnownShape) shapes;
+  VEC(Step) steps;
+  VEC(RouteCost) ways;
+};
 
 bool route_cheaper(RouteCost a, RouteCost b) {
   return a.amount != b.amount ? a.amount < b.amount : a.starts < b.starts;
@@ -41,7 +54,24 @@ Shape shape_of(const Tensor *tensor) {
   return shape;
 }
 
-// ---- the layouts in between ----------------------------------------------------------------------------------------
+// ---- numbers -------------------------------------------------------------------------------------------------------
+
+Routes *routes_new(Arena *arena, const Mesh *mesh, const CostModel *model) {
+  Routes *routes = NEW(arena, Routes);
+  *routes = (Routes){.arena = arena, .mesh = mesh, .model = model};
+  routes->option_numbers.arena = routes->layout_numbers.arena = routes->shape_numbers.arena = arena;
+  routes->step_numbers.arena = routes->way_numbers.arena = arena;
+  return routes;
+}
+
+static int number_of_option(Routes *routes, const Option *option) {
+  const AxisLayout *axis = &option->axis;
+  const int64_t key[] = {axis->kind,       axis->dim,          axis->reduce,      axis->pin,      option->cut.units,
+                         option->cut.scale, option->cut.before, option->cut.after, option->cut.div};
+  const int number = numbers_of(&routes->option_numbers, key, sizeof key);
+  if (number == routes->options.len) vec_push(routes->arena, &routes->options, *option);
+  return number;
+}
 
 static Option option_of(const Layout *layout, int a) {
   Option option = {.axis = layout->axis[a]};
@@ -49,76 +79,143 @@ static Option option_of(const Layout *layout, int a) {
   return option;
 }
 
-static void add_option(Search *s, int a, Option option) {
+static int number_of_options(Routes *routes, const int *option, const Layout *layout) {
+  const int number = numbers_of(&routes->layout_numbers, option, sizeof *option * (size_t)routes->mesh->n_axes);
+  if (number < routes->layouts.len) return number;
+  Known known = {.layout = *layout};
+  memcpy(known.option, option, sizeof *option * (size_t)routes->mesh->n_axes);
+  vec_push(routes->arena, &routes->layouts, known);
+  return number;
+}
+
+int routes_layout(Routes *routes, const Layout *layout) {
+  int option[MESH_MAX_AXES];
+  for (int a = 0; a < routes->mesh->n_axes; a++) {
+    const Option of_axis = option_of(layout, a);
+    option[a] = number_of_option(routes, &of_axis);
+  }
+  return number_of_options(routes, option, layout);
+}
+
+const Layout *routes_layout_at(const Routes *routes, int number) { return &routes->layouts.at[number].layout; }
+
+int routes_shape(Routes *routes, const Tensor *tensor) {
+  const int element = routes->model == NULL ? 4 : cost_element(routes->model, tensor->type);
+  int64_t key[LAYOUT_MAX_RANK + 1] = {element};
+  memcpy(key + 1, tensor->extent, sizeof *key * (size_t)tensor->rank);
+  const int number = numbers_of(&routes->shape_numbers, key, sizeof *key * ((size_t)tensor->rank + 1));
+  if (number == routes->shapes.len) vec_push(routes->arena, &routes->shapes, (KnownShape){shape_of(tensor), element});
+  return number;
+}
+
+// ---- the layouts in between ----------------------------------------------------------------------------------------
+
+typedef struct State {
+  int layout; // -1: axes that cut one dimension do not agree how
+  bool done, reached;
+  RouteCost cost;
+  int before;
+} State;
+
+typedef struct Search {
+  Routes *routes;
+  const Mesh *mesh;
+  int shape, from, to;
+  uint32_t axes;
+  int option[MESH_MAX_AXES][MAX_OPTIONS];
+  int n_options[MESH_MAX_AXES]; // 1 for axes that stay
+  int n_states;                 // numbered by their options, axis by axis
+  State state[MAX_STATES + 1];
+} Search;
+
+static const Layout *layout_at(const Search *s, int number) { return routes_layout_at(s->routes, number); }
+
+static void add_option(Search *s, int a, int option) {
   for (int i = 0; i < s->n_options[a]; i++)
-    if (memcmp(&s->option[a][i].axis, &option.axis, sizeof option.axis) == 0 &&
-        memcmp(&s->option[a][i].cut, &option.cut, sizeof option.cut) == 0)
-      return;
+    if (s->option[a][i] == option) return;
   s->option[a][s->n_options[a]++] = option;
 }
 
 // In the units in which the dimension is cut already, if it is.
 static Cut plain_cut(const Search *s, int dim) {
-  const Cut *from = &s->from->cut[dim];
-  return from->units != 0 && cut_is_plain(from, s->shape->extent[dim]) ? *from : cut_plain(s->shape->extent[dim], 1);
+  const Cut *from = &layout_at(s, s->from)->cut[dim];
+  const int64_t extent = s->routes->shapes.at[s->shape].shape.extent[dim];
+  return from->units != 0 && cut_is_plain(from, extent) ? *from : cut_plain(extent, 1);
 }
 
 // few: only as it was and as it is to be.
 static void list_options(Search *s, bool few) {
+  const Layout *end = layout_at(s, s->to);
   s->n_states = 1;
   for (int a = 0; a < s->mesh->n_axes; a++) {
     s->n_options[a] = 0;
-    add_option(s, a, option_of(s->from, a));
-    if (s->axes >> a & 1) add_option(s, a, option_of(s->to, a));
-    const AxisLayout *to = &s->to->axis[a];
+    add_option(s, a, s->routes->layouts.at[s->from].option[a]);
+    if (s->axes >> a & 1) add_option(s, a, s->routes->layouts.at[s->to].option[a]);
+    const AxisLayout *to = &end->axis[a];
     if (s->axes >> a & 1 && !few && s->mesh->axis[a].size > 1) {
-      add_option(s, a, (Option){.axis = {.kind = LAYOUT_REPLICATED}});
-      if (to->kind == LAYOUT_SHARD) add_option(s, a, (Option){.axis = *to, .cut = plain_cut(s, to->dim)});
+      add_option(s, a, number_of_option(s->routes, &(Option){.axis = {.kind = LAYOUT_REPLICATED}}));
+      if (to->kind == LAYOUT_SHARD) add_option(s, a, number_of_option(s->routes, &(Option){.axis = *to, .cut = plain_cut(s, to->dim)}));
     }
     s->n_states *= s->n_options[a];
   }
 }
 
-// The layout with one option for each axis; false if axes that cut one dimension do not agree how. Those of size 1 agree
+// The layout with one option for each axis; -1 if axes that cut one dimension do not agree how. Those of size 1 agree
 // with whatever the others do in the same units.
-static bool build_state(const Search *s, int number, Layout *layout) {
-  memset(layout, 0, sizeof *layout);
+static int build_layout(const Search *s, const int *chosen) {
+  Layout layout = {0};
   for (int a = 0; a < s->mesh->n_axes; a++) {
-    const Option *option = &s->option[a][number % s->n_options[a]];
-    number /= s->n_options[a];
-    layout->axis[a] = option->axis;
+    const Option *option = &s->routes->options.at[chosen[a]];
+    layout.axis[a] = option->axis;
     if (option->axis.kind != LAYOUT_SHARD) continue;
-    Cut *cut = &layout->cut[option->axis.dim];
+    Cut *cut = &layout.cut[option->axis.dim];
     const bool taken = cut->units != 0 && memcmp(cut, &option->cut, sizeof *cut) != 0;
-    if (taken && (s->mesh->axis[a].size > 1 || cut->units != option->cut.units)) return false;
+    if (taken && (s->mesh->axis[a].size > 1 || cut->units != option->cut.units)) return -1;
     if (!taken) *cut = option->cut;
   }
-  return true;
+  return routes_layout(s->routes, &layout);
+}
+
+static int state_layout(const Search *s, int number) {
+  int chosen[MESH_MAX_AXES];
+  for (int a = 0; a < s->mesh->n_axes; a++) {
+    chosen[a] = s->option[a][number % s->n_options[a]];
+    number /= s->n_options[a];
+  }
+  return build_layout(s, chosen);
 }
 
 // ---- the search ----------------------------------------------------------------------------------------------------
 
-// Several axes that change differently do that at once only to where they are to be in the end.
-static bool worth_trying(const Search *s, const State *to, Reshard step) {
-  return step.kind != RESHARD_exchange || (reshard_axes(s->mesh, &to->layout, s->to) & step.axes) == 0;
-}
-
-// Bytes of the busiest rank, or seconds.
-static double amount_of(const Search *s, const Layout *from, const Layout *to, Reshard step) {
-  const CostModel *model = s->by->model;
-  if (model == NULL) return reshard_cost(s->mesh, s->shape, from, to, step, 4);
-  return cost_of_reshard(model, s->shape, from, to, step, cost_element(model, s->by->type));
-}
-
-static void relax(const Search *s, State *states, int from, int to) {
+static Step make_step(const Routes *routes, int shape, int from, int to) {
   static const int starts[] = {[RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
-  const State *x = &states[from];
-  State *y = &states[to];
+  const KnownShape *of = &routes->shapes.at[shape];
+  const Layout *x = routes_layout_at(routes, from), *y = routes_layout_at(routes, to);
   Reshard step;
-  if (!y->valid || y->done || !reshard_find(s->mesh, s->shape, &x->layout, &y->layout, &step)) return;
-  if (!worth_trying(s, y, step)) return;
-  const RouteCost own = {amount_of(s, &x->layout, &y->layout, step), starts[reshard_how(step.kind)]};
-  const RouteCost cost = route_cost_add(x->cost, own);
+  if (!reshard_find(routes->mesh, &of->shape, x, y, &step)) return (Step){.known = true};
+  const double amount = routes->model != NULL ? cost_of_reshard(routes->model, &of->shape, x, y, step, of->element)
+                                              : reshard_cost(routes->mesh, &of->shape, x, y, step, of->element);
+  return (Step){true, true, step.kind, step.axes, {amount, starts[reshard_how(step.kind)]}};
+}
+
+static Step step_between(Routes *routes, int shape, int from, int to) {
+  const int key[] = {shape, from, to}, number = numbers_of(&routes->step_numbers, key, sizeof key);
+  if (number == routes->steps.len) vec_push(routes->arena, &routes->steps, make_step(routes, shape, from, to));
+  return routes->steps.at[number];
+}
+
+// Several axes that change differently do that at once only to where they are to be in the end.
+static bool worth_trying(const Search *s, int to, const Step *step) {
+  return step->kind != RESHARD_exchange || (reshard_axes(s->mesh, layout_at(s, to), layout_at(s, s->to)) & step->axes) == 0;
+}
+
+static void relax(Search *s, int from, int to) {
+  const State *x = &s->state[from];
+  State *y = &s->state[to];
+  if (y->layout < 0 || y->done) return;
+  const Step step = step_between(s->routes, s->shape, x->layout, y->layout);
+  if (!step.possible || !worth_trying(s, y->layout, &step)) return;
+  const RouteCost cost = route_cost_add(x->cost, step.cost);
   if (y->reached && !route_cheaper(cost, y->cost)) return;
   y->reached = true;
   y->cost = cost;
@@ -136,43 +233,55 @@ static int nearest(const State *states, int n) {
 // A step more cannot be cheaper than the way to the end that is known.
 static bool may_gain(const State *at, const State *end) { return !end->reached || route_cheaper(at->cost, end->cost); }
 
-static Route route_to(const Search *s, const State *states, int end) {
-  Route route = {.cost = states[end].cost};
-  for (int i = end; states[i].before >= 0; i = states[i].before) route.n++;
-  if (route.n > ROUTE_MAX_STEPS) fatal("a change of layout in %d steps", route.n);
-  for (int i = end, n = route.n; states[i].before >= 0; i = states[i].before) route.layout[--n] = states[i].layout;
-  route.layout[route.n - 1] = *s->to;
-  return route;
-}
-
-Route route_find(Arena *scratch, const RouteBy *by, const Shape *shape, const Layout *from, const Layout *to) {
-  const Mesh *mesh = by->mesh;
-  Search search =
-             {.by = by, .mesh = mesh, .shape = shape, .from = from, .to = to, .axes = reshard_axes(mesh, from, to)},
-         *s = &search;
+// Gives the state of the end; -1: it is not reached.
+static int search(Search *s, Routes *routes, int shape, int from, int to) {
+  const Mesh *mesh = s->mesh = routes->mesh;
+  s->routes = routes;
+  s->shape = shape, s->from = from, s->to = to;
+  s->axes = reshard_axes(mesh, layout_at(s, from), layout_at(s, to));
   list_options(s, false);
   if (s->n_states > MAX_STATES) list_options(s, true);
-  State *states = NEW_ARRAY(scratch, State, s->n_states + 1);
   int start = -1, end = -1;
   for (int i = 0; i < s->n_states; i++) {
-    states[i].valid = build_state(s, i, &states[i].layout);
-    states[i].before = -1;
-    if (!states[i].valid) continue;
-    if (start < 0 && reshard_axes(mesh, &states[i].layout, from) == 0) start = i;
-    if (end < 0 && reshard_axes(mesh, &states[i].layout, to) == 0) end = i;
+    s->state[i] = (State){.layout = state_layout(s, i), .before = -1};
+    if (s->state[i].layout < 0) continue;
+    const Layout *layout = layout_at(s, s->state[i].layout);
+    if (start < 0 && reshard_axes(mesh, layout, layout_at(s, from)) == 0) start = i;
+    if (end < 0 && reshard_axes(mesh, layout, layout_at(s, to)) == 0) end = i;
   }
   if (start < 0) fatal("a change from a layout that is none");
   if (end < 0) { // cut along the batch in units of its own: there is no other like it
     end = s->n_states++;
-    states[end] = (State){.layout = *to, .valid = true, .before = -1};
+    s->state[end] = (State){.layout = to, .before = -1};
   }
-  states[start].reached = true;
-  for (int i = start; i >= 0 && i != end; i = nearest(states, s->n_states)) {
-    states[i].done = true;
-    relax(s, states, i, end);
+  s->state[start].reached = true;
+  for (int i = start; i >= 0 && i != end; i = nearest(s->state, s->n_states)) {
+    s->state[i].done = true;
+    relax(s, i, end);
     for (int k = 0; k < s->n_states; k++)
-      if (k != i && k != end && may_gain(&states[i], &states[end])) relax(s, states, i, k);
+      if (k != i && k != end && may_gain(&s->state[i], &s->state[end])) relax(s, i, k);
   }
-  if (!states[end].reached) return (Route){.n = 0, .cost = {INFINITY, 0}};
-  return route_to(s, states, end);
+  return s->state[end].reached ? end : -1;
+}
+
+Route route_find(Routes *routes, int shape, int from, int to) {
+  Search s;
+  const int end = search(&s, routes, shape, from, to);
+  if (end < 0) return (Route){.n = 0, .cost = {INFINITY, 0}};
+  Route route = {.cost = s.state[end].cost};
+  for (int i = end; s.state[i].before >= 0; i = s.state[i].before) route.n++;
+  if (route.n > ROUTE_MAX_STEPS) fatal("a change of layout in %d steps", route.n);
+  for (int i = end, n = route.n; s.state[i].before >= 0; i = s.state[i].before) route.layout[--n] = *layout_at(&s, s.state[i].layout);
+  route.layout[route.n - 1] = *routes_layout_at(routes, to);
+  return route;
+}
+
+RouteCost routes_cost(Routes *routes, int shape, int from, int to) {
+  const int key[] = {shape, from, to}, number = numbers_of(&routes->way_numbers, key, sizeof key);
+  if (number == routes->ways.len) {
+    Search s;
+    const int end = search(&s, routes, shape, from, to);
+    vec_push(routes->arena, &routes->ways, end >= 0 ? s.state[end].cost : (RouteCost){INFINITY, 0});
+  }
+  return routes->ways.at[number];
 }

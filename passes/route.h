@@ -8,14 +8,19 @@
 // a collective 2, messages 5).
 typedef struct RouteCost { double amount; int starts; } RouteCost;
 
-// By what ways are compared. Without a machine elements count 4 bytes.
-typedef struct RouteBy {
-  const Mesh *mesh;
-  const CostModel *model; // NULL: no machine
-  ScalarType type;        // of the elements
-} RouteBy;
 bool route_cheaper(RouteCost a, RouteCost b);
 RouteCost route_cost_add(RouteCost a, RouteCost b);
+
+// Layouts and shapes by number, and the steps and ways between them that have been asked for, each found once.
+typedef struct Routes Routes;
+// model: by what ways are compared; NULL: no machine is known, elements count 4 bytes. All three are to stay as long as it does.
+Routes *routes_new(Arena *arena, const Mesh *mesh, const CostModel *model);
+// Equal ones have the same number, in all that is said of the axes and of the dimensions that they cut.
+int routes_layout(Routes *routes, const Layout *layout);
+const Layout *routes_layout_at(const Routes *routes, int number);
+// The shape of a tensor, with the size of its elements.
+int routes_shape(Routes *routes, const Tensor *tensor);
+RouteCost routes_cost(Routes *routes, int shape, int from, int to); // of route_find
 
 enum { ROUTE_MAX_STEPS = 2 * MESH_MAX_AXES + 2 };
 
@@ -26,9 +31,9 @@ typedef struct Route {
 } Route;
 
 Shape shape_of(const Tensor *tensor);
-// from and to differ (reshard_axes), to is partial nowhere where from is not. The steps may change
+// from and to, numbers of layouts, differ (reshard_axes), to is partial nowhere where from is not. The steps may change
 // several axes together, in any order, and an axis may be whole or plainly cut in between; the first of equally cheap ways
 // is taken.
-Route route_find(Arena *scratch, const RouteBy *by, const Shape *shape, const Layout *from, const Layout *to);
+Route route_find(Routes *routes, int shape, int from, int to);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "../demands.h"
-#include "../route.h"
 #include "../sharding.h"
 
 enum { MAX_TABLE = 1 << 14, MAX_WANTS = 24 };
@@ -99,26 +98,6 @@ typedef struct PortState {
   int want[MAX_WANTS];
 } PortState;
 
-static int number_of_layout(SearchProblem *p, const Layout *layout) {
-  const Mesh *mesh = p->cost.mesh;
-  Text key = {.arena = p->scratch};
-  for (int a = 0; a < mesh->n_axes; a++) {
-    const AxisLayout *axis = &layout->axis[a];
-    if (mesh->axis[a].size == 1) continue;
-    text_printf(&key, "%d ", (int)axis->kind);
-    if (axis->kind == LAYOUT_PARTIAL) text_printf(&key, "%d ", axis->reduce);
-    if (axis->kind != LAYOUT_SHARD) continue;
-    const Cut *cut = &layout->cut[axis->dim];
-    text_printf(&key, "%d %lld %lld %lld %lld %lld ", axis->dim, (long long)cut->units, (long long)cut->scale, (long long)cut->before,
-                (long long)cut->after, (long long)cut->div);
-  }
-  const int known = names_get(&p->layout_numbers, text_str(&key));
-  if (known >= 0) return known;
-  names_set(&p->layout_numbers, arena_strdup(p->arena, text_str(&key)), p->layouts.len);
-  vec_push(p->arena, &p->layouts, *layout);
-  return p->layouts.len - 1;
-}
-
 typedef struct Port {
   int tensor, group;
   VEC(PortState *) states; // the different ones: classes
@@ -142,7 +121,7 @@ static int port_at(Ports *ports, int tensor, int group, int n_candidates) {
 }
 
 static void add_want(SearchProblem *p, PortState *state, const Layout *want) {
-  const int number = number_of_layout(p, want);
+  const int number = routes_layout(p->routes, want);
   for (int i = 0; i < state->n; i++)
     if (state->want[i] == number) return;
   if (state->n == MAX_WANTS) fatal("plan: a group wants a tensor in more than %d layouts", MAX_WANTS);
@@ -179,7 +158,7 @@ static void note_read(void *ctx, int tensor) {
 
 static void note_made(Ports *ports, int tensor) {
   PortState *state = &ports->state[ports->at[tensor] - ports->first];
-  state->made = number_of_layout(ports->p, &graph_tensor(ports->p->groups.graph, tensor)->layout);
+  state->made = routes_layout(ports->p->routes, &graph_tensor(ports->p->groups.graph, tensor)->layout);
 }
 
 static bool same_state(const PortState *a, const PortState *b) {
@@ -258,39 +237,31 @@ static double own_cost(const SearchProblem *p, int number) {
 }
 
 // Ways that are compared by bytes count those of the busiest rank, four for an element.
-static double changes_cost(const SearchProblem *p, const Tensor *t, const Layout *made, const Layout *const *want, int n) {
-  const bool bytes = p->unit == SEARCH_BYTES;
-  const RouteBy by = {p->cost.mesh, bytes ? NULL : &p->cost, t->type};
-  const double amount = demands_cost(p->scratch, &by, t, made, want, n);
-  return bytes ? amount / 4 * cost_element(&p->cost, t->type) * mesh_ranks(p->cost.mesh) : amount;
+static double in_unit(const SearchProblem *p, const Tensor *t, double amount) {
+  return p->unit == SEARCH_BYTES ? amount / 4 * cost_element(&p->cost, t->type) * mesh_ranks(p->cost.mesh) : amount;
 }
 
 // Of a tensor that lies and is wanted as these states say. Tensors of one shape that do so alike cost the same.
 static double tensor_cost(SearchProblem *p, int tensor, const PortState *const *states, int n) {
   const Tensor *t = graph_tensor(p->groups.graph, tensor);
-  Layout made = layout_replicated();
-  int wants = 0, number = -1;
+  const Layout whole = layout_replicated();
+  int wants = 2;
   for (int i = 0; i < n; i++) wants += states[i]->n;
-  const Layout **want = NEW_ARRAY(p->scratch, const Layout *, wants + 1);
-  Text key = {.arena = p->scratch};
-  text_printf(&key, "%d", (int)t->type);
-  for (int d = 0; d < t->rank; d++) text_printf(&key, " %lld", (long long)t->extent[d]);
-  wants = 0;
+  int *key = NEW_ARRAY(p->scratch, int, wants); // shape, made, wanted ...
+  key[0] = routes_shape(p->routes, t);
+  key[1] = -1;
+  wants = 2;
   for (int i = 0; i < n; i++) {
-    if (states[i]->made >= 0) number = states[i]->made;
-    for (int w = 0; w < states[i]->n; w++) {
-      text_printf(&key, ",%d", states[i]->want[w]);
-      want[wants++] = &p->layouts.at[states[i]->want[w]];
-    }
+    if (states[i]->made >= 0) key[1] = states[i]->made;
+    for (int w = 0; w < states[i]->n; w++) key[wants++] = states[i]->want[w];
   }
-  text_printf(&key, ":%d", number);
-  const int known = names_get(&p->cost_numbers, text_str(&key));
-  if (known >= 0) return p->costs.at[known];
-  if (number >= 0) made = p->layouts.at[number];
-  const double cost = changes_cost(p, t, &made, want, wants);
-  names_set(&p->cost_numbers, arena_strdup(p->arena, text_str(&key)), p->costs.len);
-  vec_push(p->arena, &p->costs, cost);
-  return cost;
+  if (key[1] < 0) key[1] = routes_layout(p->routes, &whole);
+  const int number = numbers_of(&p->cost_numbers, key, sizeof *key * (size_t)wants);
+  if (number == p->costs.len) {
+    const double cost = demands_cost(p->scratch, p->cost.mesh, p->routes, key[0], key[1], key + 2, wants - 2);
+    vec_push(p->arena, &p->costs, cost);
+  }
+  return in_unit(p, t, p->costs.at[number]);
 }
 
 // The ports of one tensor. Those of groups that touch it in one way only take part, but choose nothing.
@@ -389,7 +360,8 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   *kept = *mesh;
   *p = (SearchProblem){.arena = arena, .scratch = arena_new(), .model = model, .unit = space->unit, .cfn = {.arena = arena}};
   p->cost = space->unit == SEARCH_SECONDS ? cost_model(arena, machine, kept, model->f64) : (CostModel){machine, kept, model->f64, NULL};
-  p->layout_numbers.arena = p->cost_numbers.arena = arena;
+  p->routes = routes_new(arena, kept, space->unit == SEARCH_SECONDS ? &p->cost : NULL);
+  p->cost_numbers.arena = arena;
   p->planner = planner_new(arena, model, nothing, kept);
   p->groups = groups_of_graph(&p->planner);
   const int n = p->groups.list.len;

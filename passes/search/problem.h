@@ -7,7 +7,7 @@
 #ifndef PARCC_PASSES_SEARCH_PROBLEM_H
 #define PARCC_PASSES_SEARCH_PROBLEM_H
 
-#include "../cost.h"
+#include "../demands.h"
 #include "candidate.h"
 #include "cfn.h"
 
@@ -31,10 +31,10 @@ typedef struct SearchProblem {
   Candidates *of;  // by group
   Cfn cfn;         // variable i is group i
   int n_approximate; // tensors whose changes of layout are counted for each group alone, since too many groups touch them
-  // While the problem is built: all layouts that occur, and what is known of the costs of tensors.
+  // While the problem is built: what is known of the costs of tensors.
   Arena *scratch;
-  VEC(Layout) layouts;
-  Names layout_numbers, cost_numbers;
+  Routes *routes;
+  Numbers cost_numbers;
   VEC(double) costs;
 } SearchProblem;
 

@@ -50,4 +50,33 @@ static void names_are_found(void) {
   arena_free(arena);
 }
 
-CHECKS(TEST(arena_memory_is_zeroed_and_apart), TEST(text_grows), TEST(vectors_grow), TEST(names_are_found))
+static void contents_are_numbered(void) {
+  Arena *arena = arena_new();
+  Numbers numbers = {.arena = arena};
+  for (int round = 0; round < 2; round++)
+    for (int i = 0; i < 1000; i++) {
+      int key[5] = {i, i * i, 3};
+      CHECK_INT(numbers_of(&numbers, key, sizeof *key * (size_t)(1 + i % 5)), i);
+      key[0] = -1; // a copy is kept
+    }
+  CHECK_INT(numbers_of(&numbers, "", 0), 1000);
+  CHECK_INT(numbers.len, 1001);
+  arena_free(arena);
+}
+
+static void arenas_begin_empty(void) {
+  for (int i = 0; i < 10; i++) {
+    Arena *a = arena_new(), *b = arena_new();
+    unsigned char *x = arena_alloc(a, 1000), *y = arena_alloc(b, 1000);
+    bool zero = x != y;
+    for (int k = 0; k < 1000; k++) zero = zero && x[k] == 0 && y[k] == 0;
+    CHECK(zero);
+    memset(x, 1, 1000);
+    memset(y, 2, 1000);
+    arena_free(a);
+    arena_free(b);
+  }
+}
+
+CHECKS(TEST(arena_memory_is_zeroed_and_apart), TEST(text_grows), TEST(vectors_grow), TEST(names_are_found),
+       TEST(contents_are_numbered), TEST(arenas_begin_empty))

@@ -202,21 +202,23 @@ static void wants_are_paid_once(void) {
   Arena *arena = arena_new();
   const Mesh mesh = mesh_of(4, 4);
   const CostModel model = cost_model(arena, &two_levels, &mesh, false);
+  Routes *routes = routes_new(arena, &mesh, &model);
   const Tensor t = {.name = "t", .rank = 2, .extent = {1000, 1000}};
-  const Layout partial = along(2, sum, &large), all = layout_replicated(), part = along(2, rows, &large);
-  const Layout *const want[] = {&all, &all, &part, &partial};
-  const RouteBy by = {&mesh, &model, t.type};
+  const Layout sums = along(2, sum, &large), every = layout_replicated(), rest = along(2, rows, &large);
+  const int shape = routes_shape(routes, &t), partial = routes_layout(routes, &sums), all = routes_layout(routes, &every),
+            part = routes_layout(routes, &rest), want[] = {all, all, part, partial};
   const double reduced = cost(&mesh, &large, 2, sum, whole, RESHARD_all_reduce);
-  CHECK(demands_cost(arena, &by, &t, &all, want, 2) == 0);
-  CHECK(demands_cost(arena, &by, &t, &partial, want, 1) == reduced);
-  CHECK(demands_cost(arena, &by, &t, &partial, want, 2) == reduced);
+  CHECK(demands_cost(arena, &mesh, routes, shape, all, want, 2) == 0);
+  CHECK(demands_cost(arena, &mesh, routes, shape, partial, want, 1) == reduced);
+  CHECK(demands_cost(arena, &mesh, routes, shape, partial, want, 2) == reduced);
   // A part and the whole of a sum: the part is scattered and then gathered, or cut off the whole.
-  const double both = demands_cost(arena, &by, &t, &partial, want, 3);
+  const double both = demands_cost(arena, &mesh, routes, shape, partial, want, 3);
   const double scattered = cost(&mesh, &large, 2, sum, rows, RESHARD_reduce_scatter) + cost(&mesh, &large, 2, rows, whole, RESHARD_all_gather);
   CHECK(both == fmin(scattered, reduced + cost(&mesh, &large, 2, whole, rows, RESHARD_slice)));
   // Without a machine: what the busiest rank moves, three quarters of the tensor each time.
-  const RouteBy bytes = {&mesh, NULL, t.type};
-  CHECK(demands_cost(arena, &bytes, &t, &partial, want, 3) == 2 * 0.75 * 4e6);
+  Routes *bytes = routes_new(arena, &mesh, NULL);
+  const int in_bytes[] = {routes_layout(bytes, &sums), routes_layout(bytes, &every), routes_layout(bytes, &rest)};
+  CHECK(demands_cost(arena, &mesh, bytes, routes_shape(bytes, &t), in_bytes[0], in_bytes + 1, 2) == 2 * 0.75 * 4e6);
   arena_free(arena);
 }
 

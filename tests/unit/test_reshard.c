@@ -28,7 +28,12 @@ static void every_pair_has_a_row(void) {
 // Steps of a route: kind and axes of each.
 static Route route(const Mesh *mesh, const Shape *shape, Layout from, Layout to, Reshard *steps) {
   Arena *arena = arena_new();
-  const Route found = route_find(arena, &(RouteBy){.mesh = mesh}, shape, &from, &to);
+  Routes *routes = routes_new(arena, mesh, NULL);
+  Tensor t = {.rank = shape->rank};
+  memcpy(t.extent, shape->extent, sizeof *t.extent * (size_t)t.rank);
+  const int x = routes_layout(routes, &from), y = routes_layout(routes, &to), of = routes_shape(routes, &t);
+  const Route found = route_find(routes, of, x, y);
+  CHECK(routes_cost(routes, of, x, y).amount == found.cost.amount);
   for (int i = 0; i < found.n; i++) {
     CHECK(reshard_find(mesh, shape, &from, &found.layout[i], &steps[i]));
     from = found.layout[i];
@@ -191,5 +196,98 @@ static void no_way_is_cheaper(void) {
   CHECK(several > 100);
 }
 
+// ---- exchanges, pair by pair ---------------------------------------------------------------------------------------
+
+static int below(uint32_t *random, int n) {
+  *random = *random * 1664525u + 1013904223u;
+  return (int)(*random >> 8) % n;
+}
+
+// Blocks in units, windows, pins, and axes of all sizes.
+static Layout draw_any(uint32_t *random, const Mesh *mesh, const Shape *shape, bool windows) {
+  Layout layout = layout_replicated();
+  for (int i = 0; i < shape->rank; i++) {
+    const int64_t unit = shape->extent[i] % 2 == 0 && below(random, 3) == 0 ? 2 : 1;
+    layout.cut[i] = cut_plain(shape->extent[i], unit);
+    if (windows && below(random, 3) == 0) layout.cut[i].before = below(random, 3), layout.cut[i].after += below(random, 3);
+  }
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int k = below(random, shape->rank + 2);
+    if (k < shape->rank) layout.axis[a] = shard(k);
+    else if (k == shape->rank) layout.axis[a] = pin(below(random, mesh->axis[a].size));
+  }
+  for (int i = 0; i < shape->rank; i++)
+    if (layout_axes_of(&layout, mesh->n_axes, i) == 0) layout.cut[i] = (Cut){0};
+  return layout;
+}
+
+// Does rank p give rank q its part? Along axes where the tensor is on every rank, or waits to be reduced, q has its own.
+static bool gives(const Mesh *mesh, const Layout *from, const Layout *to, int p, int q) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int of_p = mesh_coordinate(mesh, p, 1u << a), of_q = mesh_coordinate(mesh, q, 1u << a);
+    const AxisLayout *x = &from->axis[a], *y = &to->axis[a];
+    if (y->kind == LAYOUT_PINNED && y->pin != of_q) return false;
+    if (x->kind == LAYOUT_PINNED && x->pin != of_p) return false;
+    if ((x->kind == LAYOUT_REPLICATED || x->kind == LAYOUT_PARTIAL) && of_p != of_q) return false;
+  }
+  return true;
+}
+
+static Block held_by(const Mesh *mesh, const Shape *shape, const Layout *layout, int rank, int dim) {
+  return cut_block(mesh, rank, layout_axes_of(layout, mesh->n_axes, dim), &layout->cut[dim], shape->extent[dim]);
+}
+
+// The elements that are in both blocks; run: whether they are one run of the block of `rank` by `of`.
+static int64_t both_have(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, int p, int q, bool run[2]) {
+  int64_t elements = 1;
+  bool full[2] = {true, true};
+  run[0] = run[1] = true;
+  for (int i = shape->rank - 1; i >= 0; i--) {
+    const Block x = held_by(mesh, shape, from, p, i), y = held_by(mesh, shape, to, q, i);
+    const int64_t common = max_i64(0, min_i64(x.lo + x.len, y.lo + y.len) - max_i64(x.lo, y.lo));
+    for (int side = 0; side < 2; side++) {
+      if (common != 1 && !full[side]) run[side] = false;
+      full[side] = full[side] && common == (side == 0 ? x.len : y.len);
+    }
+    elements *= common;
+  }
+  return elements;
+}
+
+static void try_exchange(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to) {
+  int64_t sent[64] = {0}, received[64] = {0}, staged[64] = {0}, moved = 0, most = 0;
+  bool run[2];
+  for (int p = 0; p < mesh_ranks(mesh); p++)
+    for (int q = 0; q < mesh_ranks(mesh); q++) {
+      if (p == q || !gives(mesh, from, to, p, q)) continue;
+      const int64_t elements = both_have(mesh, shape, from, to, p, q, run);
+      sent[p] += elements;
+      received[q] += elements;
+      if (!run[0]) staged[p] += elements;
+      if (!run[1]) staged[q] += elements;
+    }
+  for (int p = 0; p < mesh_ranks(mesh); p++) {
+    moved = max_i64(moved, max_i64(sent[p], received[p]));
+    most = max_i64(most, staged[p]);
+  }
+  CHECK_INT(reshard_moved(mesh, shape, from, to), moved);
+  CHECK_INT(reshard_staged(mesh, shape, from, to), most);
+}
+
+static void exchanges_move_what_all_pairs_do(void) {
+  static const Mesh meshes[] = {{.n_axes = 1, .axis = {{"a", 7}}},
+                                {.n_axes = 2, .axis = {{"a", 4}, {"b", 8}}},
+                                {.n_axes = 3, .axis = {{"a", 2}, {"b", 1}, {"c", 5}}},
+                                {.n_axes = 4, .axis = {{"a", 2}, {"b", 3}, {"c", 2}, {"d", 2}}}};
+  uint32_t random = 7;
+  for (int trial = 0; trial < 4000; trial++) {
+    const Mesh *mesh = &meshes[trial % 4];
+    Shape shape = {.rank = below(&random, 4)};
+    for (int i = 0; i < shape.rank; i++) shape.extent[i] = 1 + below(&random, 20);
+    const Layout from = draw_any(&random, mesh, &shape, trial % 3 == 0), to = draw_any(&random, mesh, &shape, trial % 2 == 0);
+    try_exchange(mesh, &shape, &from, &to);
+  }
+}
+
 CHECKS(TEST(every_pair_has_a_row), TEST(routes_are_those_expected), TEST(blocks_must_nest), TEST(short_batches_are_another_layout),
-       TEST(no_way_is_cheaper))
+       TEST(no_way_is_cheaper), TEST(exchanges_move_what_all_pairs_do))
