@@ -70,6 +70,7 @@ Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab
   Compilation c = {.arena = d->arena,
                    .machine = o->machine,
                    .mesh = *mesh,
+                   .mesh_given = o->mesh_given,
                    .plan_source = o->plan,
                    .strip_bytes = o->strip_bytes,
                    .problems = {.arena = d->arena}};
@@ -159,8 +160,11 @@ static void report_search(const Driver *d, const Search *search) {
   }
   const double scale = units[search->unit].scale;
   const char *unit = units[search->unit].name;
-  fprintf(stderr, "parcc: searched: %.4g %s, no plan%s takes less than %.4g %s (gap %.2g %%), in %.2f s", search->cost * scale, unit,
-          search->of_fitting ? " that is estimated to fit" : "", search->bound * scale, unit, 100 * search_gap(search), d->plan_ms * 1e-3);
+  fprintf(stderr, "parcc: searched: %.4g %s", search->cost * scale, unit);
+  if (search_proves(search))
+    fprintf(stderr, ", no plan%s takes less than %.4g %s (gap %.2g %%)", search->of_fitting ? " that is estimated to fit" : "",
+            search->bound * scale, unit, 100 * search_gap(search));
+  fprintf(stderr, ", in %.2f s", d->plan_ms * 1e-3);
   if (search->how != NULL) fprintf(stderr, "; %s", search->how);
   if (search->approximate > 0)
     fprintf(stderr, "; what %d tensors that many operators read cost was counted for each of them", search->approximate);

@@ -12,6 +12,51 @@ const char *mesh_add_axis(Arena *arena, Mesh *mesh, const char *name, int64_t si
   return NULL;
 }
 
+enum { MAX_FACTORS = 16 }; // of a number of ranks
+
+typedef struct Factors {
+  int n, at[MAX_FACTORS]; // larger ones first
+} Factors;
+
+static void put_factor(Factors *f, int factor) {
+  int i = f->n++;
+  for (; i > 0 && f->at[i - 1] < factor; i--) f->at[i] = f->at[i - 1];
+  f->at[i] = factor;
+}
+
+static Factors factors_of(int size) {
+  Factors f = {0, {0}};
+  for (int factor = 2; size > 1; factor++)
+    for (; size % factor == 0; size /= factor) put_factor(&f, factor);
+  if (f.n == 0) put_factor(&f, 1);
+  return f;
+}
+
+// "gpu2" of gpu, the only one "gpu".
+static const char *name_factor(Arena *arena, const Mesh *mesh, int axis, int number, int of) {
+  const char *name = mesh->axis[axis].name;
+  if (of == 1) return name;
+  const char *numbered = arena_printf(arena, "%s%d", name, number);
+  while (mesh_find(mesh, numbered) >= 0) numbered = arena_printf(arena, "%s_", numbered);
+  return numbered;
+}
+
+Mesh mesh_factors(Arena *arena, const Mesh *mesh) {
+  Factors of[MESH_MAX_AXES];
+  Mesh factored = {.partial_batches = mesh->partial_batches};
+  int n = 0;
+  for (int a = 0; a < mesh->n_axes; a++) n += (of[a] = factors_of(mesh->axis[a].size)).n;
+  for (int a = mesh->n_axes - 1; n > MESH_MAX_AXES - 1; n--) {
+    while (of[a].n == 1) a--;
+    of[a].n -= 2;
+    put_factor(&of[a], of[a].at[of[a].n] * of[a].at[of[a].n + 1]);
+  }
+  for (int a = 0; a < mesh->n_axes; a++)
+    for (int i = 0; i < of[a].n; i++)
+      factored.axis[factored.n_axes++] = (MeshAxis){name_factor(arena, mesh, a, i + 1, of[a].n), of[a].at[i]};
+  return factored;
+}
+
 int mesh_find(const Mesh *mesh, const char *axis) {
   for (int a = 0; a < mesh->n_axes; a++)
     if (str_eq(mesh->axis[a].name, axis)) return a;

@@ -34,7 +34,7 @@ const char *outcome_gib(Arena *arena, const Outcome *o) {
 }
 
 const char *outcome_gap(Arena *arena, const Outcome *o) {
-  return o->reason == NULL && o->search.done ? arena_printf(arena, "%.2g", 100 * search_gap(&o->search)) : "-";
+  return o->reason == NULL && o->search.done && search_proves(&o->search) ? arena_printf(arena, "%.2g", 100 * search_gap(&o->search)) : "-";
 }
 
 // ---- as JSON -------------------------------------------------------------------------------------------------------

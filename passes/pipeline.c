@@ -70,6 +70,8 @@ int pipeline_find(const char *name) {
   return -1;
 }
 
+bool search_proves(const Search *search) { return search->bound > 0 || search->cost == 0; }
+
 double search_gap(const Search *search) {
   return search->cost > search->bound ? (search->cost - search->bound) / search->cost : 0;
 }

@@ -14,12 +14,13 @@ typedef enum SearchUnit { SEARCH_SECONDS, SEARCH_BYTES } SearchUnit; // of a ste
 typedef struct Search {
   bool done;
   SearchUnit unit;
-  double cost, bound; // of the plan that it found, and of any plan at least; INFINITY: it found none that fits, there is none
+  double cost, bound; // of the plan that it found, and of any plan at least (0: nothing is proved); INFINITY: it found none that fits, there is none
   bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once
   const Cfn *problem; // that it solved, where it is one; or NULL
   const char *how;    // what else it says of its way ("K = 2, 31 nodes eliminated"), or NULL
 } Search;
+bool search_proves(const Search *search); // whether the bound says anything
 double search_gap(const Search *search); // the share of its cost that is not proved to be needed
 
 typedef struct Compilation {
@@ -27,6 +28,7 @@ typedef struct Compilation {
   Model *model;     // its graphs become training graphs, then sharded graphs
   const Machine *machine; // that the program is for; NULL: not said
   Mesh mesh; // of the ranks; from pass "plan" on with a last axis "batch" of size 1
+  bool mesh_given; // the user has asked for these axes: no planner takes others
   PlanSource plan_source;
   int64_t strip_bytes; // what is larger is made again or computed in strips of about this size; 0: never
   Plan plan;         // as read from a file; from pass "plan" on as made

@@ -34,7 +34,7 @@ static const char *how(const Compilation *c, const Contest *contest, double sear
 }
 
 Plan search_auto(Compilation *c) {
-  const ProblemSpace all = {SEARCH_SECONDS, problem_all_candidates, NULL};
+  const ProblemSpace all = {SEARCH_SECONDS, false, problem_all_candidates, NULL};
   SearchProblem *problem = problem_new(c->arena, c->model, &c->mesh, c->machine, &all);
   const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, NULL);
   if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");

@@ -48,5 +48,8 @@ typedef struct Groups {
 } Groups;
 
 Groups groups_of_graph(const Planner *planner);
+// The same, but operators are one group only where they have all of its dimensions: whichever splits it splits all of them. (In the
+// group of a softmax what each class has and what each row has are then two.)
+Groups groups_by_dims(const Groups *groups);
 
 #endif

@@ -364,6 +364,7 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   p->cost_numbers.arena = arena;
   p->planner = planner_new(arena, model, nothing, kept);
   p->groups = groups_of_graph(&p->planner);
+  if (space->by_dims) p->groups = groups_by_dims(&p->groups);
   const int n = p->groups.list.len;
   p->of = NEW_ARRAY(arena, Candidates, n);
   Ports ports = {.p = p, .at = NEW_ARRAY(arena, int, p->groups.graph->tensors.len)};

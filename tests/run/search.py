@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Plans that are searched: --search=auto.
+"""Plans that are searched: --search=auto, soybean, tofu.
 
-That what the planner says a step costs is what the compiler predicts of the program that is lowered from its plan, and is proved
-to be least; that no other planner makes a cheaper plan that fits, in as much memory as there is and in less; then programs of small
-models, in f64, against the program of one rank, to 1e-11: a few of them; with --all those of every sample.
+That what auto says a step costs is what the compiler predicts of the program that is lowered from its plan, and is proved
+to be least; that no other planner makes a cheaper plan that fits, in as much memory as there is and in less; that planners which cut
+a graph again and again come to cheap cuts first; then programs of small models, in f64, against the program of one rank, to 1e-11:
+a few of them; with --all those of every sample.
 """
 
 import itertools
@@ -90,17 +91,48 @@ def try_memory():
                 before, most = cost, need * 0.9
 
 
+# ---- cuts
+
+CUTS = [("mlp", "tofu"), ("lenet", "tofu"), ("alexnet", "tofu"), ("charlm", "tofu"), ("mlp", "soybean"), ("alexnet", "soybean")]
+
+
+def numbers(pattern, text):
+    return [float(number) for number in re.search(pattern, text).group(1).split(", ")]
+
+
+def try_cuts():
+    """Of cuts by one number each takes at least as many bytes as the one before (theorem 1 of Tofu). Together they are all bytes."""
+    for model, search in CUTS:
+        said = parcc(sample(model), "k80x8", 8, f"--search={search}", "-o", "/dev/null").stderr
+        factors, steps = numbers(r"factors ([\d, ]+)", said), numbers(r"bytes by step ([\d.e+, ]+) MB", said)
+        total, wrong = float(re.search(r"searched: (\S+) MB", said).group(1)), None
+        if factors != [2, 2, 2] or len(steps) != 3 or abs(sum(steps) - total) > 1e-3 * total:
+            wrong = said
+        elif steps != sorted(steps):
+            wrong = f"a cut costs less than the one before it: {steps}"
+        yield f"{model}, {search}: cuts", wrong
+
+
 # ---- parity
 
-FEW = [("mlp", "a=2,b=2"), ("lenet", "gpu=3"), ("alexnet", "gpu=4"), ("gpt2", "a=2,b=2"), ("charlm", "gpu=2"),
-       ("wide", "gpu=3", SMALL), ("wide", "gpu=4", SMALL)]
+FEW = [  # model, mesh, planner, machine
+    ("mlp", "a=2,b=2", "auto", SLOW), ("lenet", "gpu=3", "auto", SLOW), ("alexnet", "gpu=4", "auto", SLOW),
+    ("gpt2", "a=2,b=2", "auto", SLOW), ("charlm", "gpu=2", "auto", SLOW), ("wide", "gpu=3", "auto", SMALL), ("wide", "gpu=4", "auto", SMALL),
+    ("mlp", "gpu=3", "soybean", SLOW), ("alexnet", "a=2,b=2", "soybean", SLOW), ("lenet", "a=3,b=2", "tofu", SLOW),
+    ("gpt2", "a=2,b=2", "tofu", SLOW), ("charlm", "gpu=2", "tofu", SLOW),
+]
 MESHES = ["gpu=2", "gpu=3", "a=2,b=2", "a=2,b=2,c=2"]
+PLANNERS = ["auto", "soybean", "tofu"]
+
+
+def try_figures():
+    yield from itertools.chain(try_costs(), try_memory(), try_cuts())
 
 
 def options_of(run):
-    return [f"--machine={run[2] if len(run) > 2 else SLOW}", "--search=auto"]
+    return [f"--machine={run[3]}", f"--search={run[2]}"]
 
 
 if __name__ == "__main__":
-    EVERY = [(model, mesh) for model in plans.SAMPLES for mesh in MESHES]
-    sys.exit(try_all("search", __doc__.splitlines()[0], FEW, EVERY, lambda: itertools.chain(try_costs(), try_memory()), options_of))
+    EVERY = [(model, mesh, planner, SLOW) for model in plans.SAMPLES for mesh in MESHES for planner in PLANNERS]
+    sys.exit(try_all("search", __doc__.splitlines()[0], FEW, EVERY, try_figures, options_of))

@@ -1,0 +1,34 @@
+// Planners that divide a graph again and again, along one axis of the mesh after the other, so that as few bytes as can be move.
+//
+// A cut chooses one dimension, or none, for every group of operators (groups_by_dims) and everything that is stored; what the cuts
+// before it chose stays. It makes the bytes small that all ranks together send in a step, in the changes of layout (ir/reshard.def)
+// along the axes so far; what it adds to those of the cuts before is called its own. The first cut is along the slowest axis: where
+// each cut takes the blocks that the one before has left, the cheapest come first (theorem 1 of Tofu, section 5.2).
+//
+//     mesh gpu1=2,gpu2=2       4 devices
+//     dense1.y                 the first cut: n/gpu1, the second, of half as many samples: co/gpu2
+#ifndef PARCC_PASSES_SEARCH_CUTS_H
+#define PARCC_PASSES_SEARCH_CUTS_H
+
+#include "problem.h"
+
+typedef struct CutRule {
+  // Whether a cut may choose dimension d of a group; -1: none, all ranks along the axis have or do all of it. Where nothing is
+  // allowed that leaves every rank some of the dimension, none is chosen.
+  bool (*allows)(const Groups *groups, int group, int d);
+  // The choices of one cut; otherwise: whether they were not found in the planner's own way.
+  CfnSolution (*solve)(Arena *arena, const Cfn *cfn, bool *otherwise);
+  const char *otherwise; // in which way then
+} CutRule;
+
+enum { CUTS_BUDGET = 50 * 1000 * 1000 }; // of cfn_solve, for a cut: some seconds
+
+// Fills c->search. The mesh becomes one of prime factors (mesh_factors) where the user has asked for none.
+extern const CutRule soybean_rule, tofu_rule;
+
+Plan cuts_plan(Compilation *c, const CutRule *rule);
+// The network of the cut along the last axis of the mesh; before: that of the cut along the axis before it, and what it chose, or NULL.
+SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const CutRule *rule,
+                            const SearchProblem *before, const int *chosen);
+
+#endif
