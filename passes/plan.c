@@ -232,8 +232,10 @@ static void check_units(const Planner *p, const Graph *graph, Problems *problems
 }
 
 Plan plan_of_source(Compilation *c) {
-  if (plan_source_searched(c->plan_source.kind)) return search_plan(c);
-  return plan_make(c->arena, c->model, &c->plan_source, &c->mesh, &c->problems);
+  if (!plan_source_searched(c->plan_source.kind)) return plan_make(c->arena, c->model, &c->plan_source, &c->mesh, &c->problems);
+  const Plan plan = search_plan(c);
+  c->mesh = plan.mesh;
+  return plan;
 }
 
 void pass_plan(Compilation *c) {

@@ -32,17 +32,17 @@ SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const 
 
 // A cut that is the only one is proved to be; of several each is, after those before it.
 Plan cuts_plan(Compilation *c, const CutRule *rule) {
-  if (!c->mesh_given) c->mesh = mesh_factors(c->arena, &c->mesh);
+  const Mesh all = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh);
   Text factors = {.arena = c->arena}, bytes = {.arena = c->arena};
   SearchProblem *problem = NULL;
   CfnSolution solution = {.cost = 0};
   bool proved = true, otherwise;
   int approximate = 0, n_otherwise = 0;
   Mesh mesh = {0};
-  while (mesh.n_axes < c->mesh.n_axes) {
+  while (mesh.n_axes < all.n_axes) {
     const char *comma = mesh.n_axes > 0 ? ", " : "";
     const double before = solution.cost;
-    mesh.axis[mesh.n_axes] = c->mesh.axis[mesh.n_axes];
+    mesh.axis[mesh.n_axes] = all.axis[mesh.n_axes];
     mesh.n_axes++;
     problem = cuts_problem(c->arena, c->model, &mesh, c->machine, rule, problem, solution.value);
     solution = rule->solve(c->arena, &problem->cfn, &otherwise);

@@ -23,7 +23,7 @@ typedef struct CutRule {
 
 enum { CUTS_BUDGET = 50 * 1000 * 1000 }; // of cfn_solve, for a cut: some seconds
 
-// Fills c->search. The mesh becomes one of prime factors (mesh_factors) where the user has asked for none.
+// Fills c->search. The mesh of the plan is one of prime factors (mesh_factors) where the user has asked for none.
 extern const CutRule soybean_rule, tofu_rule;
 
 Plan cuts_plan(Compilation *c, const CutRule *rule);

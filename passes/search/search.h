@@ -4,7 +4,7 @@
 
 #include "../pipeline.h"
 
-// Each requires graphs as for the pass "plan", a machine, and the mesh without the batch, which it may divide further. Fills
+// Each requires graphs as for the pass "plan", a machine, and the mesh without the batch; that of the plan may be another one of as many ranks. Fills
 // c->search. What is wrong with the model or the machine is added to c->problems.
 typedef Plan SearchMake(Compilation *c);
 
