@@ -25,6 +25,12 @@ Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab
 // there is no such plan.
 double driver_data_step(const Compilation *c);
 
+// The same before the pass "plan".
+Compilation driver_begin_plan(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh);
+
+// Where no plan fits: how many devices of the machine, or how small a batch, the planner auto finds one for; text for the message.
+const char *driver_what_fits(Driver *d, const AstFile *file, int64_t batch);
+
 // --compare and --sweep: print the report. The exit code.
 int driver_compare(Driver *d, const AstFile *file);
 int driver_sweep(Driver *d, const AstFile *file);

@@ -13,13 +13,6 @@ static void show_progress(const Driver *d, const char *text) {
   if (!d->options.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K%s", text);
 }
 
-// The compilation before the pass "plan"; its model is NULL after errors.
-static Compilation begin(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh) {
-  Compilation c = driver_begin(d, file, elab, mesh);
-  for (int pass = 0; c.model != NULL && pass < pipeline_find("plan"); pass++) pipeline_run(&c, pass);
-  return c;
-}
-
 static Outcome try_planner(const Compilation *c, PlanSourceKind kind) {
   Plan plan;
   Search search = {0};
@@ -48,7 +41,7 @@ static PlanSources planners_of(const Driver *d, bool all) {
 
 int driver_compare(Driver *d, const AstFile *file) {
   const PlanSources planners = planners_of(d, true);
-  const Compilation c = begin(d, file, &d->options.elab, &d->options.mesh);
+  const Compilation c = driver_begin_plan(d, file, &d->options.elab, &d->options.mesh);
   if (c.model == NULL) return EXIT_INPUT;
   Comparison comparison = {.compilation = &c, .data = try_planner(&c, PLAN_DATA)};
   for (int i = 0; i < planners.len; i++) {
@@ -76,7 +69,7 @@ static bool try_value(Driver *d, const AstFile *file, const PlanSources *planner
   }
   Compilation c = {0};
   if (wrong == NULL) {
-    c = begin(d, file, &elab, &mesh);
+    c = driver_begin_plan(d, file, &elab, &mesh);
     if (c.model == NULL) return false;
     result->model = c.model->name;
   }

@@ -81,6 +81,12 @@ Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab
   return c;
 }
 
+Compilation driver_begin_plan(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh) {
+  Compilation c = driver_begin(d, file, elab, mesh);
+  for (int pass = 0; c.model != NULL && pass < pipeline_find("plan"); pass++) pipeline_run(&c, pass);
+  return c;
+}
+
 // MODEL_par.cu in the current folder.
 static const char *default_out(Arena *arena, const char *model) {
   const char *slash = strrchr(model, '/'), *base = slash != NULL ? slash + 1 : model;
@@ -181,23 +187,21 @@ static void report_predicted(const Driver *d, const Compilation *c) {
 }
 
 // Whether the program fits the devices of its machine; a plan that was read from a file is taken as it is.
-static bool fits_machine(const Driver *d, const Compilation *c) {
+static bool fits_machine(Driver *d, const AstFile *file, const Compilation *c) {
   if (c->machine == NULL) return true;
   const double need = (double)c->program->arena_bytes, have = c->machine->device.memory;
   if (!d->options.quiet) report_predicted(d, c);
   if (need <= have) return true;
   const bool read = c->plan_source.kind == PLAN_FILE;
-  fprintf(stderr,
-          "parcc: %s: a device needs %.3g GiB and has %.3g GiB: a batch of less than %lld, more devices, or a plan "
-          "that cuts what "
-          "is large would need less\n",
-          read ? "warning" : "error", need / GIB, have / GIB, (long long)c->model->batch);
+  const char *advice = c->plan_source.kind == PLAN_AUTO ? driver_what_fits(d, file, c->model->batch)
+                                                        : "--search=auto looks for a plan that needs less";
+  fprintf(stderr, "parcc: %s: a device needs %.3g GiB and has %.3g GiB: %s\n", read ? "warning" : "error", need / GIB, have / GIB, advice);
   return read;
 }
 
-static int write_program(Driver *d, const Compilation *c, const PlanTexts *plan) {
+static int write_program(Driver *d, const AstFile *file, const Compilation *c, const PlanTexts *plan) {
   const Options *o = &d->options;
-  if (!fits_machine(d, c)) return EXIT_INPUT;
+  if (!fits_machine(d, file, c)) return EXIT_INPUT;
   if (plan->written != NULL && !write_text(d, o->plan_out, plan->written)) return EXIT_INPUT;
   if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
@@ -246,7 +250,7 @@ static int compile(Driver *d) {
     if (end_stage(d, stage, NULL, &c, &code)) continue;
     return code != EXIT_RIGHT || plan.written == NULL || write_text(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
   }
-  return write_program(d, &c, &plan);
+  return write_program(d, file, &c, &plan);
 }
 
 // parcc plan diff A B. Ends like diff: 0 the same, 1 they differ, 2 one of them cannot be read.

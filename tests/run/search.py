@@ -70,6 +70,19 @@ def with_memory(folder, megabytes):
     return path
 
 
+def misleads(said, path, machine, devices):
+    """What is wrong with an error that nothing fits: what it says would do does not."""
+    needs = re.search(r"error: a device needs (\S+) GiB and has (\S+) GiB: .* would do\n", said)
+    if not needs or float(needs.group(1)) <= float(needs.group(2)):
+        return said
+    for pattern, of in (r"(\d+) of its devices", lambda n: (n,)), (r"a batch of (\d+)", lambda n: (devices, "-D", f"batch={n}")):
+        number = re.search(pattern, said)
+        done = number and parcc(path, machine, *of(number.group(1)), "--search=auto", "--stats")
+        if done and done.returncode != 0:
+            return f"{number.group(0)}: {done.stderr}"
+    return None
+
+
 def try_memory():
     """Less and less memory: what fits costs more and more, never more than another plan that fits; then an error says so."""
     for model, devices, steps in MEMORY:
@@ -79,9 +92,9 @@ def try_memory():
                 machine = with_memory(folder, most * 1e-6)
                 done = parcc(sample(model), machine, devices, "--search=auto", "--stats", "--json")
                 if done.returncode != 0:
-                    needs = re.search(r"error: a device needs (\S+) GiB and has (\S+) GiB", done.stderr)
-                    wrong = None if step > 0 and needs and float(needs.group(1)) > float(needs.group(2)) else done.stderr
+                    wrong = None if step > 0 else done.stderr
                     yield f"{model}, {most:.0f} bytes: error", wrong or is_worse(sample(model), machine, devices)
+                    yield f"{model}, {most:.0f} bytes: what would do", misleads(done.stderr, sample(model), machine, devices)
                     break
                 stats = json.loads(done.stdout)
                 cost, need = stats["predicted"]["step_seconds"], stats["peak_bytes"]
