@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../codegen/codegen.h"
@@ -20,11 +19,7 @@
 static const double GIB = 1024.0 * 1024 * 1024;
 enum { STAGE_PARSE, STAGE_ELABORATE, FIRST_PASS }; // stages before the pipeline's passes
 
-double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+double now_ms(void) { return clock_seconds() * 1e3; }
 
 // The pipeline with the frontend's two stages before it.
 static const DriverStage *list_stages(Arena *arena, int *n) {
@@ -73,6 +68,7 @@ Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab
                    .mesh_given = o->mesh_given,
                    .plan_source = o->plan,
                    .strip_bytes = o->strip_bytes,
+                   .time_limit = o->time_limit,
                    .problems = {.arena = d->arena}};
   if (d->prelude == NULL) d->prelude = parse_prelude(d->arena);
   if (diag_errors() > 0) fatal("the prelude has errors");

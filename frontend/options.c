@@ -6,7 +6,7 @@
 
 #include "../ir/suggest.h"
 
-enum { STRIP_BYTES = 8 << 20 };
+enum { STRIP_BYTES = 8 << 20, MAX_SECONDS = 1000000 };
 
 typedef struct Parser {
   Arena *arena;
@@ -161,6 +161,16 @@ static int apply_strip_bytes(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_time_limit(Parser *p, const char *value) {
+  char *end;
+  errno = 0;
+  const double seconds = strtod(value, &end);
+  if (value[0] == '\0' || *end != '\0' || errno != 0 || !(seconds > 0 && seconds <= MAX_SECONDS))
+    return misuse("--time-limit: expected seconds, more than 0, found '%s'", value);
+  p->options->time_limit = seconds;
+  return -1;
+}
+
 static int apply_plan_in(Parser *p, const char *value) {
   if (p->options->plan_in != NULL) return misuse("--plan-in is given twice");
   p->options->plan_in = value;
@@ -259,6 +269,7 @@ static const OptionSpec table[] = {
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
     {0, "search", "NAME", apply_search, "who plans: data (default), model, owt, megatron, fsdp, single; auto: the cheapest plan on the machine; soybean, tofu: few bytes"},
+    {0, "time-limit", "SECONDS", apply_time_limit, "a search ends after so long, with the best plan that it has found"},
     {0, "plan", "random:SEED", apply_plan, "the plan is drawn at random; with a NAME the same as --search"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
     {0, "plan-out", "FILE", apply_plan_out, "write the plan to FILE; a program is written only with -o"},

@@ -36,6 +36,7 @@ typedef struct Options {
   PlanSource plan;
   PlanSources searches; // all that --search names
   int64_t strip_bytes;
+  double time_limit; // seconds; 0: not given
   bool plan_given;
   const char *plan_in;  // path, or "-": standard input; NULL: not given
   const char *plan_out; // path, or "-": standard output; NULL: not given

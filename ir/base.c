@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum { CHUNK_SIZE = 4 << 20 };
 
@@ -24,6 +25,12 @@ _Noreturn void fatal(const char *format, ...) {
   fputc('\n', stderr);
   va_end(args);
   exit(3);
+}
+
+double clock_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static void *checked(void *memory) {

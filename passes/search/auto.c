@@ -6,7 +6,8 @@
 #include "fit.h"
 #include "search.h"
 
-enum { BUDGET = 50 * 1000 * 1000 }; // entries of tables: some seconds
+// Entries of tables: some seconds, unless a time is given.
+static const int64_t BUDGET = 50 * 1000 * 1000, UNLIMITED = (int64_t)1 << 60;
 
 // The axes along which all ranks do the same.
 static const char *idle_axes(const Compilation *c, const Plan *plan) {
@@ -28,25 +29,36 @@ static const char *idle_axes(const Compilation *c, const Plan *plan) {
 
 static const char *how(const Compilation *c, const Contest *contest, double searched) {
   const char *idle = idle_axes(c, &contest->plan);
-  if (contest->name == NULL) return idle;
-  const char *than = searched < INFINITY ? arena_printf(c->arena, ": what was searched takes %.4g ms", searched * 1e3) : "";
-  return arena_printf(c->arena, "the plan is '%s'%s%s%s", contest->name, than, idle != NULL ? "; " : "", idle != NULL ? idle : "");
+  Text text = {.arena = c->arena};
+  if (contest->late) text_printf(&text, "the time limit ended it");
+  if (contest->name != NULL) text_printf(&text, "%sthe plan is '%s'", text.len > 0 ? "; " : "", contest->name);
+  if (contest->name != NULL && searched < INFINITY) text_printf(&text, ": what was searched takes %.4g ms", searched * 1e3);
+  if (idle != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", idle);
+  return text.len > 0 ? text_str(&text) : NULL;
+}
+
+// A plan of another planner that is below the bound is none of those that were searched: then nothing is known of such plans.
+static double proved_of(const Contest *contest, double bound) {
+  if (!contest->fits || contest_is_less(bound, contest->cost)) return bound;
+  return contest->name == NULL || !contest_is_less(contest->cost, bound) ? contest->cost : 0;
 }
 
 Plan search_auto(Compilation *c) {
   const ProblemSpace all = {SEARCH_SECONDS, false, problem_all_candidates, NULL};
+  const int64_t budget = c->time_limit > 0 ? UNLIMITED : BUDGET;
+  Contest contest = contest_new(c);
   SearchProblem *problem = problem_new(c->arena, c->model, &c->mesh, c->machine, &all);
-  const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, NULL);
+  problem->cfn.until = contest.until;
+  const CfnSolution solution = cfn_solve(&problem->cfn, budget, NULL);
   if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");
-  Contest contest = {.c = c};
   const Plan plan = problem_plan(problem, solution.value);
   const bool fits = contest_offer(&contest, &plan, NULL) == 0;
-  const double bound = fits ? solution.bound : fit_search(&contest, problem, solution.value, BUDGET);
+  const double bound = fits ? solution.bound : fit_search(&contest, problem, solution.value, budget);
   const double searched = contest.fits ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
   c->search = (Search){.done = true,
                        .cost = contest.fits ? contest.cost : INFINITY,
-                       .bound = contest.fits && !contest_is_less(bound, contest.cost) ? contest.cost : bound,
+                       .bound = proved_of(&contest, bound),
                        .of_fitting = !fits,
                        .approximate = problem->n_approximate,
                        .problem = &problem->cfn,

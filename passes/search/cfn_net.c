@@ -127,7 +127,10 @@ void **net_memo(Net *net, const int *key, int len) {
   return &entry->item;
 }
 
-bool net_spent(const Net *net) { return net->budget > 0 && net->operations >= net->budget; }
+bool net_spent(const Net *net) {
+  if (net->budget > 0 && net->operations >= net->budget) return true;
+  return net->cfn->until > 0 && clock_seconds() >= net->cfn->until;
+}
 
 const NetClasses *net_combine(Net *net, const NetMap *const *map, int n_maps, int n_values) {
   enum { COMBINE = -1, MAX = 4096 };

@@ -4,6 +4,15 @@
 // collectives and what is made again take no more than the tensors themselves.
 enum { EVERYTHING = 3 };
 
+Contest contest_new(const Compilation *c) {
+  return (Contest){.c = c, .until = c->time_limit > 0 ? clock_seconds() + c->time_limit : 0};
+}
+
+bool contest_is_over(Contest *contest) {
+  contest->late = contest->late || (contest->until > 0 && clock_seconds() >= contest->until);
+  return contest->late;
+}
+
 bool contest_is_less(double cost, double than) { return cost < than * (1 - 1e-9); }
 
 static bool is_better(const Contest *contest, double cost, int64_t need, bool fits) {
@@ -33,7 +42,7 @@ void contest_offer_planners(Contest *contest, PlanSourceKind but) {
   for (int kind = 0; kind < PLAN_NAMED; kind++) {
     Plan plan;
     Search search;
-    if (kind == (int)but || evaluate_planner(contest->c, (PlanSourceKind)kind, &plan, &search) != NULL) continue;
-    contest_offer(contest, &plan, plan_source_name((PlanSourceKind)kind));
+    if (kind == (int)but || (plan_source_searched((PlanSourceKind)kind) && contest_is_over(contest))) continue;
+    if (evaluate_planner(contest->c, (PlanSourceKind)kind, &plan, &search) == NULL) contest_offer(contest, &plan, plan_source_name((PlanSourceKind)kind));
   }
 }

@@ -7,6 +7,8 @@
 
 typedef struct Contest {
   const Compilation *c;
+  double until;     // time (clock_seconds) at which it is to end; 0: none
+  bool late;        // it had to
   bool any, fits;   // there is a plan; it fits
   Plan plan;
   double cost;      // of a step, in seconds
@@ -14,11 +16,15 @@ typedef struct Contest {
   const char *name; // of the planner that made it; NULL: it was searched
 } Contest;
 
+// Ends at the time limit of the compilation, counted from now.
+Contest contest_new(const Compilation *c);
+// Whether the time is up: then what else could be tried is not.
+bool contest_is_over(Contest *contest);
 // Whether a cost is less, and not only a sum of the same in another order.
 bool contest_is_less(double cost, double than);
 // Offers a plan. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
-// Offers the plans of all planners that have a name, but for one.
+// Offers the plans of all planners that have a name, but for one. When the time is up those that search are left out.
 void contest_offer_planners(Contest *contest, PlanSourceKind but);
 
 #endif

@@ -50,12 +50,14 @@ static CfnSolution solve(Fitter *f, double limit) {
   return solution;
 }
 
+static bool goes_on(const Fitter *f) { return f->spent < f->budget && !contest_is_over(f->contest); }
+
 static bool can_be_better(const Fitter *f, double cost) { return !f->contest->fits || contest_is_less(cost, f->contest->cost); }
 
 // Offers the cheapest plan whose estimate is within the limit. Gives its estimate; INFINITY: there is none, or none that can be
 // better than the best. beyond: by how many bytes it does not fit.
 static double try_limit(Fitter *f, double limit, int64_t *beyond) {
-  while (f->spent < f->budget) {
+  while (goes_on(f)) {
     const CfnSolution solution = solve(f, limit);
     if (!solution.feasible || !can_be_better(f, solution.cost)) return INFINITY;
     int moment;
@@ -91,7 +93,7 @@ static void fit_under_cap(Fitter *f) {
 static double bound_of_fitting(Fitter *f) {
   enum { ROUNDS = 4 };
   double bound = 0;
-  for (int i = 0; i < ROUNDS && f->spent < f->budget; i++) {
+  for (int i = 0; i < ROUNDS && goes_on(f); i++) {
     const CfnSolution solution = solve(f, f->memory);
     bound = fmax(bound, solution.bound);
     int moment;
@@ -129,7 +131,7 @@ double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t 
   add_moment(f, moment);
   const double bound = bound_of_fitting(f);
   double cap = INFINITY;
-  for (int i = 0; i < CAPS && bound < INFINITY && can_be_better(f, bound); i++) {
+  for (int i = 0; i < CAPS && bound < INFINITY && can_be_better(f, bound) && goes_on(f); i++) {
     cap_work(f, cap);
     fit_under_cap(f);
     cap = fmin(cap, f->memory) / 2;

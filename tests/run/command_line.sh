@@ -132,6 +132,8 @@ expect 2 'two plans' m.dnn --plan data --plan-in data.plan
 expect 2 "no plan 'dota'; did you mean 'data'" m.dnn --search=dota
 expect 2 'expected random:SEED' m.dnn --plan=random:x
 expect 2 'needs --machine' m.dnn --search=auto
+expect 0 'predicted step time' m.dnn --machine=pcie2 --search=auto --time-limit=0.0001 -o auto.cu
+for seconds in 0 -1 nan x 1e9 ''; do expect 2 "time-limit: expected seconds, more than 0, found '$seconds'" m.dnn --time-limit="$seconds"; done
 expect 0 'no plan takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 'no plan takes less' m.dnn --machine=pcie2 --emit-problem=m.cfn
 check "--emit-problem writes what is solved, and no program" [ -s m.cfn -a ! -e m_par.cu ]
