@@ -19,7 +19,7 @@
 static const double GIB = 1024.0 * 1024 * 1024;
 enum { STAGE_PARSE, STAGE_ELABORATE, FIRST_PASS }; // stages before the pipeline's passes
 
-double now_ms(void) { return clock_seconds() * 1e3; }
+double now_ms(void) { return steady_seconds() * 1e3; }
 
 // The pipeline with the frontend's two stages before it.
 static const DriverStage *list_stages(Arena *arena, int *n) {

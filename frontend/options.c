@@ -268,7 +268,7 @@ static const OptionSpec table[] = {
     {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
-    {0, "search", "NAME", apply_search, "who plans: data (default), model, owt, megatron, fsdp, single; auto: the cheapest plan on the machine; soybean, tofu: few bytes"},
+    {0, "search", "NAME", apply_search, "who plans: data (default), model, owt, megatron, fsdp, single; auto (default with --machine): the cheapest plan on it; soybean, tofu: few bytes"},
     {0, "time-limit", "SECONDS", apply_time_limit, "a search ends after so long, with the best plan that it has found"},
     {0, "plan", "random:SEED", apply_plan, "the plan is drawn at random; with a NAME the same as --search"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
@@ -402,14 +402,22 @@ static int check_devices(Arena *arena, Options *o) {
   return o->machine != NULL ? options_fit_machine(arena, o) : -1;
 }
 
+// Who plans where nobody is named: on a machine the cheapest plan is searched.
+static int check_search(Options *o) {
+  if (!o->plan_given && o->plan_in == NULL && (o->machine != NULL || o->emit_problem != NULL)) o->plan.kind = PLAN_AUTO;
+  const bool searched = plan_source_searched(o->plan.kind) && o->plan_in == NULL;
+  if (searched && o->machine == NULL)
+    return misuse("--search=%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)",
+                  plan_source_name(o->plan.kind));
+  if (o->time_limit > 0 && !searched && !o->compare && o->sweep.parameter == NULL)
+    return misuse("--time-limit goes with a search: --machine, and no other plan");
+  return -1;
+}
+
 static int check_together(Arena *arena, Options *options) {
   if (options->model == NULL) return misuse("no model is given");
-  if (options->emit_problem != NULL && !options->plan_given && options->plan_in == NULL) {
-    options->plan = (PlanSource){.kind = PLAN_AUTO};
-    options->plan_given = true;
-  }
-  if (options->plan_given && plan_source_searched(options->plan.kind) && options->machine == NULL)
-    return misuse("--search=%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", plan_source_name(options->plan.kind));
+  int code = check_search(options);
+  if (code >= 0) return code;
   if (options->stats && options->stop_after != NULL)
     return misuse("--stats needs all passes, --stop-after leaves some out");
   if (options->stop_after != NULL && options->out != NULL)
@@ -419,7 +427,7 @@ static int check_together(Arena *arena, Options *options) {
     return misuse("-o -: standard output is taken by %s", printed);
   if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
     return misuse("-o %s: the program would overwrite the model", options->out);
-  int code = options_check_reports(options);
+  code = options_check_reports(options);
   if (code < 0) code = check_devices(arena, options);
   if (code < 0) code = check_problem(options);
   return code < 0 ? check_plan(options) : code;

@@ -27,7 +27,7 @@ _Noreturn void fatal(const char *format, ...) {
   exit(3);
 }
 
-double clock_seconds(void) {
+double steady_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;

@@ -83,7 +83,7 @@ typedef struct Loc {
   int end_col; // one past the last column, for the caret's tail; 0: a single column
 } Loc;
 
-double clock_seconds(void); // of a clock that only goes forward
+double steady_seconds(void); // of a clock that only goes forward
 
 // An internal error: prints "parcc: internal error: ..." and exits with code 3.
 _Noreturn void fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));

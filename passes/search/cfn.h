@@ -33,7 +33,7 @@ typedef struct Cfn {
   double constant;
   int n_limits;
   double limit[CFN_MAX_LIMITS]; // on the sum of the chosen values' weights
-  double until; // time (clock_seconds) at which a search ends as if its budget were spent; 0: none
+  double until; // time (steady_seconds) at which a search ends as if its budget were spent; 0: none
 } Cfn;
 
 typedef struct CfnSolution {

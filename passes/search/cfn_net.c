@@ -129,7 +129,7 @@ void **net_memo(Net *net, const int *key, int len) {
 
 bool net_spent(const Net *net) {
   if (net->budget > 0 && net->operations >= net->budget) return true;
-  return net->cfn->until > 0 && clock_seconds() >= net->cfn->until;
+  return net->cfn->until > 0 && steady_seconds() >= net->cfn->until;
 }
 
 const NetClasses *net_combine(Net *net, const NetMap *const *map, int n_maps, int n_values) {

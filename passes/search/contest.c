@@ -5,11 +5,11 @@
 enum { EVERYTHING = 3 };
 
 Contest contest_new(const Compilation *c) {
-  return (Contest){.c = c, .until = c->time_limit > 0 ? clock_seconds() + c->time_limit : 0};
+  return (Contest){.c = c, .until = c->time_limit > 0 ? steady_seconds() + c->time_limit : 0};
 }
 
 bool contest_is_over(Contest *contest) {
-  contest->late = contest->late || (contest->until > 0 && clock_seconds() >= contest->until);
+  contest->late = contest->late || (contest->until > 0 && steady_seconds() >= contest->until);
   return contest->late;
 }
 

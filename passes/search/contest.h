@@ -7,7 +7,7 @@
 
 typedef struct Contest {
   const Compilation *c;
-  double until;     // time (clock_seconds) at which it is to end; 0: none
+  double until;     // time (steady_seconds) at which it is to end; 0: none
   bool late;        // it had to
   bool any, fits;   // there is a plan; it fits
   Plan plan;

@@ -133,6 +133,9 @@ expect 2 "no plan 'dota'; did you mean 'data'" m.dnn --search=dota
 expect 2 'expected random:SEED' m.dnn --plan=random:x
 expect 2 'needs --machine' m.dnn --search=auto
 expect 0 'predicted step time' m.dnn --machine=pcie2 --search=auto --time-limit=0.0001 -o auto.cu
+expect 0 'no plan takes less' m.dnn --machine=pcie2 -o auto.cu
+expect 2 'time-limit goes with a search' m.dnn --time-limit=1
+expect 2 'time-limit goes with a search' m.dnn --machine=pcie2 --search=data --time-limit=1
 for seconds in 0 -1 nan x 1e9 ''; do expect 2 "time-limit: expected seconds, more than 0, found '$seconds'" m.dnn --time-limit="$seconds"; done
 expect 0 'no plan takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 'no plan takes less' m.dnn --machine=pcie2 --emit-problem=m.cfn
@@ -188,13 +191,13 @@ expect 2 'devices=4, but there are 3 ranks: x=3' m.dnn --mesh=x=3 --devices=4
 expect 2 'devices: expected a number' m.dnn --devices=0
 sed 's/mesh data=2/mesh data=3/' good.plan >3.plan
 expect 1 "3.plan:2:1: error: the plan is for 3 devices, the machine 'pcie2' has 2" m.dnn --machine=pcie2 --plan-in 3.plan
-expect 0 '' m.dnn --machine="$root/samples/machines/pcie2.machine" --mesh=data=2 -o 2m.cu
+expect 0 '' m.dnn --machine="$root/samples/machines/pcie2.machine" --mesh=data=2 --search=data -o 2m.cu
 expect 0 '' m.dnn --ranks=2 -o 2d.cu
 check "the header says what the machine is" grep -q '^//   machine     pcie2: 2 gpu' 2m.cu
 check "and what is predicted" grep -q '^//   predicted   .* ms a step: operators' 2m.cu
 sed -i '/^\/\/   machine /d; /^\/\/   predicted /d' 2m.cu
 check "else the machine does not change the program of a plan" cmp -s 2m.cu 2d.cu
-expect 0 'memory .* GiB$' m.dnn --machine=pcie2 -o 2m.cu
+expect 0 'memory .* GiB$' m.dnn --machine=pcie2 --search=data -o 2m.cu
 check "data parallelism is not compared with itself" sh -c '! grep -q "times as fast" stderr'
 expect 0 'times as fast as data parallelism (.* ms), memory .* GiB$' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 '(gap 0 %), in .* s' m.dnn --machine=pcie2 --search=auto -o auto.cu
