@@ -1,8 +1,10 @@
-// The reports about several plans of one model: --compare and --sweep.
+// The reports about several plans of one model, --compare and --sweep, and about its operators, --show-strategies.
 #include <unistd.h>
 
+#include "../ir/suggest.h"
 #include "../passes/compare.h"
 #include "../passes/evaluate.h"
+#include "../passes/strategies.h"
 #include "../passes/sweep.h"
 #include "diag.h"
 #include "driver.h"
@@ -96,4 +98,28 @@ int driver_sweep(Driver *d, const AstFile *file) {
   for (int i = 0; i < n; i++)
     if (!try_value(d, file, &planners, &result, i)) return EXIT_INPUT;
   return output_stdout(sweep_print(d->arena, &result, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
+}
+
+// ---- ways to divide an operator ------------------------------------------------------------------------------------
+
+static int no_such_operator(const Driver *d, const Graph *train) {
+  Strings names = {0};
+  for (int i = 0; i < train->ops.len; i++) {
+    vec_push(d->arena, &names, train->ops.at[i].name);
+    vec_push(d->arena, &names, graph_tensor(train, train->ops.at[i].out)->name);
+  }
+  const char *nearest = suggest_nearest(d->options.strategies, names.at, names.len);
+  fprintf(stderr, "parcc: error: --show-strategies: the model has no operator '%s'%s\n", d->options.strategies,
+          nearest != NULL ? arena_printf(d->arena, "; did you mean '%s'?", nearest) : "");
+  return EXIT_INPUT;
+}
+
+// Of the operators as they are defined, with their gradients: before windows are packed.
+int driver_strategies(Driver *d, const AstFile *file) {
+  Compilation c = driver_begin(d, file, &d->options.elab, &d->options.mesh);
+  if (c.model == NULL) return EXIT_INPUT;
+  for (int pass = 0; pass <= pipeline_find("simplify"); pass++) pipeline_run(&c, pass);
+  Text text = {.arena = d->arena};
+  if (!strategies_print(c.model->train, d->options.strategies, &text)) return no_such_operator(d, c.model->train);
+  return output_stdout(text_str(&text)) ? EXIT_RIGHT : EXIT_INPUT;
 }

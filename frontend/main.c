@@ -229,6 +229,7 @@ static int compile(Driver *d) {
   int code;
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
+  if (o->strategies != NULL) return driver_strategies(d, file);
   if (o->compare) return driver_compare(d, file);
   if (o->sweep.parameter != NULL) return driver_sweep(d, file);
   Compilation c = driver_begin(d, file, &o->elab, &o->mesh);

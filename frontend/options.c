@@ -226,6 +226,12 @@ static int apply_stats(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_show_strategies(Parser *p, const char *value) {
+  if (p->options->strategies != NULL) return misuse("--show-strategies is given twice");
+  p->options->strategies = value;
+  return -1;
+}
+
 static int apply_compare(Parser *p, const char *value) {
   (void)value;
   p->options->compare = true;
@@ -277,6 +283,7 @@ static const OptionSpec table[] = {
     {0, "strip-bytes", "N", apply_strip_bytes, "intermediates larger than N bytes are computed in strips (default 8388608; 0: never)"},
     {0, "show-plan", NULL, apply_show_plan, "print the plan as a table; a program is written only with -o"},
     {0, "stats", NULL, apply_stats, "print parameters, operations, memory and communication; a program is written only with -o"},
+    {0, "show-strategies", "OP", apply_show_strategies, "print the ways to divide an operator (conv2d, conv1.y, all); no program is written"},
     {0, "compare", NULL, apply_compare, "print what each planner comes to on the machine, as a table; no program is written"},
     {0, "sweep", "NAME=VALUES", apply_sweep, "the same for a planner with NAME=1,2,8..64 devices, or of a parameter such as the batch"},
     {0, "json", NULL, apply_json, "with --stats, --compare or --sweep: print them as JSON"},
@@ -428,6 +435,8 @@ static int check_together(Arena *arena, Options *options) {
   if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
     return misuse("-o %s: the program would overwrite the model", options->out);
   code = options_check_reports(options);
+  if (code < 0 && options->strategies != NULL && (printed != NULL || options->out != NULL || options->compare || options->sweep.parameter != NULL))
+    code = misuse("--show-strategies prints and ends: it does not go with %s", printed != NULL ? printed : options->out != NULL ? "-o" : "another report");
   if (code < 0) code = check_devices(arena, options);
   if (code < 0) code = check_problem(options);
   return code < 0 ? check_plan(options) : code;

@@ -44,6 +44,7 @@ typedef struct Options {
   Strings dump_after;     // names of stages
   const char *dump_dir;   // or NULL
   const char *stop_after; // or NULL
+  const char *strategies; // of which operators; NULL: not asked for
   bool compare;
   Sweep sweep;
   bool show_plan, stats, json, quiet, verbose;

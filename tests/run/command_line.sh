@@ -212,6 +212,9 @@ check "a range has a row for each of its steps" [ "$(grep -c '^auto ' stdout)" -
 expect 0 '^data  *16 ' m.dnn --machine=pcie2 --search=data --sweep=batch=4..17,2
 check "a range doubles" [ "$(grep -c '^data ' stdout)" -eq 4 ]
 expect 1 "no parameter 'btach'" m.dnn --machine=pcie2 --sweep=btach=4
+expect 0 '^ci .* sum' other.dnn --show-strategies=dense
+expect 1 "no operator 'danse'; did you mean 'dense'" other.dnn --show-strategies danse
+expect 2 'does not go with -o' other.dnn --show-strategies=all -o other.cu
 expect 2 'needs --machine' m.dnn --compare
 expect 2 'needs --machine' m.dnn --sweep=devices=2
 expect 2 'does not go with -o' m.dnn --machine=pcie2 --compare -o x.cu
