@@ -76,6 +76,7 @@ typedef enum PlanSourceKind {
   PLAN_MEGATRON, // attention by heads, feedforward layers by their hidden units, the vocabulary; the batch over slow axes
   PLAN_FSDP,     // fully sharded: as data, and all that is stored is divided
   PLAN_AUTO,     // the cheapest on a machine
+  PLAN_OPTCNN,   // layer-wise: what layers make is divided into equal blocks, each layer in its own way
   PLAN_SOYBEAN,  // every tensor by rows, by columns or not at all, one axis after the other, so that few bytes move
   PLAN_TOFU,     // everything is divided, one axis after the other, so that few bytes move
   PLAN_NAMED,    // how many have a name: those above

@@ -497,6 +497,7 @@ static const char *plan_text(const Compilation *c) {
   case PLAN_OWT: return "one weird trick: the batch is divided in convolutions, the outputs in dense layers";
   case PLAN_MEGATRON: return "megatron: heads, hidden units and the vocabulary are divided, the batch over the other axes";
   case PLAN_AUTO: return "the cheapest that was found for the machine";
+  case PLAN_OPTCNN: return "optcnn: layer by layer, what each one makes is divided into equal blocks as takes least time on the machine";
   case PLAN_SOYBEAN: return "soybean: tensors are tiled by rows or columns along one axis after the other, so that few bytes move";
   case PLAN_TOFU: return "tofu: all operators and all that is stored are divided along one axis after the other, so that few bytes move";
   case PLAN_FSDP: return "fully sharded: the batch is divided over the ranks, and so is all that is stored";

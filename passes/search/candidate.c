@@ -33,15 +33,14 @@ static void choose(const Mesh *mesh, const OpSharding *s, const Space *space, Pl
   }
 }
 
-static void add_op_line(const Writing *w, const Group *group, const Candidate *candidate, int id) {
+static void add_op_line(const Writing *w, int id, const OpSharding *s) {
   const Graph *graph = w->groups->graph;
   const Op *op = &graph->ops.at[id];
   const Space space = plan_space_of_op(op);
-  const OpSharding s = candidate_sharding(group, candidate, id, &w->plan->mesh);
   PlanLine line = {.subject = PLAN_OP, .name = graph_tensor(graph, op->out)->name};
   const Op *other = plan_find_op(w->model->eval, line.name);
   if (other != NULL && (other->n_dims != op->n_dims || op->phase != PHASE_FORWARD)) line.graph = graph->name;
-  choose(&w->plan->mesh, &s, &space, &line);
+  choose(&w->plan->mesh, s, &space, &line);
   if (op->kind != OP_VIEW) vec_push(w->arena, &w->plan->lines, line);
 }
 
@@ -60,13 +59,22 @@ static void add_stored_lines(const Writing *w, const Group *group, const Candida
   vec_push(w->arena, &w->plan->lines, line);
 }
 
-Plan candidates_plan(Arena *arena, const Model *model, const Groups *groups, const Mesh *mesh, const Candidate *chosen) {
+Plan shardings_plan(Arena *arena, const Model *model, const Groups *groups, const Mesh *mesh, const OpSharding *of_op, const Candidate *stored) {
   Plan plan = {.model = model->name, .mesh = *mesh};
   const Writing w = {arena, model, groups, &plan};
   for (int g = 0; g < groups->list.len; g++) {
     const Group *group = &groups->list.at[g];
-    if (group->kind != GROUP_OPS) add_stored_lines(&w, group, &chosen[g]);
-    for (int i = 0; i < group->ops.len && group->kind == GROUP_OPS; i++) add_op_line(&w, group, &chosen[g], group->ops.at[i]);
+    if (group->kind != GROUP_OPS) add_stored_lines(&w, group, &stored[g]);
+    for (int i = 0; i < group->ops.len && group->kind == GROUP_OPS; i++) add_op_line(&w, group->ops.at[i], &of_op[group->ops.at[i]]);
   }
   return plan;
+}
+
+Plan candidates_plan(Arena *arena, const Model *model, const Groups *groups, const Mesh *mesh, const Candidate *chosen) {
+  OpSharding *of_op = NEW_ARRAY(arena, OpSharding, groups->graph->ops.len);
+  for (int i = 0; i < groups->graph->ops.len; i++) {
+    const int group = groups->of_op[i];
+    if (group >= 0) of_op[i] = candidate_sharding(&groups->list.at[group], &chosen[group], i, mesh);
+  }
+  return shardings_plan(arena, model, groups, mesh, of_op, chosen);
 }

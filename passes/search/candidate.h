@@ -14,5 +14,7 @@ typedef struct Candidates { int n; Candidate *list; } Candidates;
 OpSharding candidate_sharding(const Group *group, const Candidate *candidate, int op, const Mesh *mesh);
 // The plan that divides each group as is chosen for it: a line for every operator, input and parameter.
 Plan candidates_plan(Arena *arena, const Model *model, const Groups *groups, const Mesh *mesh, const Candidate *chosen);
+// The same of a sharding for every operator of the groups (of_op); what is stored and inputs as is chosen for their groups.
+Plan shardings_plan(Arena *arena, const Model *model, const Groups *groups, const Mesh *mesh, const OpSharding *of_op, const Candidate *stored);
 
 #endif

@@ -104,14 +104,16 @@ static void unite_gradients(Builder *b) {
 }
 
 static int add_group(Builder *b, GroupKind kind, const char *name, int tensor) {
-  vec_push(b->arena, &b->g->list, (Group){.kind = kind, .name = name, .tensor = tensor});
+  vec_push(b->arena, &b->g->list, (Group){.kind = kind, .name = name, .tensor = tensor, .light = kind == GROUP_OPS});
   return b->g->list.len - 1;
 }
 
 static void add_op(Builder *b, int group, int op) {
+  const Op *added = &b->g->graph->ops.at[op];
   b->g->of_op[op] = group;
+  b->g->list.at[group].light &= added->kind == OP_VIEW || added->phase != PHASE_FORWARD || b->light[op];
   vec_push(b->arena, &b->g->list.at[group].ops, op);
-  for (int r = 0; r < op_results(&b->g->graph->ops.at[op]); r++) b->g->of_tensor[op_result(&b->g->graph->ops.at[op], r)] = group;
+  for (int r = 0; r < op_results(added); r++) b->g->of_tensor[op_result(added, r)] = group;
 }
 
 // States of a parameter's optimizer are with it; other states are on every rank.

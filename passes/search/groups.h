@@ -35,6 +35,7 @@ typedef struct Group {
   GroupKind kind;
   const char *name;
   int tensor;       // GROUP_PARAM, GROUP_INPUT
+  bool light;       // GROUP_OPS: all that it does forward is element-wise or a reduction that can be in one kernel with such
   VEC(int) ops;     // with those of views, in the order of the graph
   VEC(GroupDim) dims;
 } Group;

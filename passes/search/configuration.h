@@ -1,0 +1,21 @@
+// The configurations of a layer: into how many equal blocks each dimension of what it makes is divided, on as many devices or fewer.
+// (Jia et al., ICML 2018, section 4.) Each as it lies on the axes of a mesh, in one way.
+#ifndef PARCC_PASSES_SEARCH_CONFIGURATION_H
+#define PARCC_PASSES_SEARCH_CONFIGURATION_H
+
+#include "layers.h"
+
+typedef struct Configuration {
+  signed char dim[MESH_MAX_AXES]; // of the layer, that each axis divides; -1: none
+  uint32_t used;                  // the axes that divide one. The other axes' devices have nothing to do but the same once more
+} Configuration;
+
+typedef struct Configurations { int n; Configuration *list; } Configurations;
+
+// Every product of axes that divides the extents, once: the outer axes are left unused first, then take the first dimensions. So
+// layers that are divided into as many blocks lie alike, and what is divided only by few is on neighbours.
+Configurations configurations_of(Arena *arena, const Layer *layer, const Mesh *mesh);
+// What an operator of the layer does then.
+OpSharding configuration_sharding(const Layers *layers, const Configuration *configuration, int op, const Mesh *mesh);
+
+#endif

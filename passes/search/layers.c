@@ -1,0 +1,371 @@
+#include "layers.h"
+
+#include "../sharding.h"
+
+// An operator reads forward what a group makes.
+typedef struct Read { int op, from, to, made, read; } Read; // from, to: groups
+
+// Two time steps of one operator.
+typedef struct TimeStep { int first, op; } TimeStep;
+
+typedef VEC(int) Numbers;
+
+typedef struct Builder {
+  Arena *arena;
+  const Groups *groups;
+  const Graph *graph;
+  VEC(Read) reads;
+  VEC(TimeStep) steps;
+  bool *in_layer; // by group
+  int *parent;    // by group: sets that become layers, as a forest
+  Layers layers;
+  VEC(Read) late; // of groups that do nothing forward
+} Builder;
+
+static int root(int *parent, int i) {
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+// The first in order leads.
+static void unite(int *parent, int i, int j) {
+  i = root(parent, i);
+  j = root(parent, j);
+  if (i != j) parent[i > j ? i : j] = i < j ? i : j;
+}
+
+int layers_root(const Graph *graph, int tensor) {
+  for (int producer; (producer = graph_tensor(graph, tensor)->producer) >= 0 && graph->ops.at[producer].kind == OP_VIEW;)
+    tensor = graph->ops.at[producer].in;
+  return tensor;
+}
+
+// ---- which groups are one layer ------------------------------------------------------------------------------------
+
+typedef struct ReadVisit { Builder *b; int op; bool late; } ReadVisit;
+
+static void ask_maker(void *ctx, int tensor) {
+  const ReadVisit *v = ctx;
+  const int from = v->b->groups->of_tensor[layers_root(v->b->graph, tensor)];
+  if (from >= 0 && from != v->b->groups->of_op[v->op]) v->b->in_layer[v->b->groups->of_op[v->op]] |= v->b->in_layer[from];
+}
+
+// What is light and made of inputs alone, without a gradient, is made where it is needed.
+static void find_members(Builder *b) {
+  for (int g = 0; g < b->groups->list.len; g++) {
+    const Group *group = &b->groups->list.at[g];
+    b->in_layer[g] = group->kind == GROUP_OPS && !group->light;
+    for (int i = 0; i < group->ops.len && group->kind == GROUP_OPS; i++) {
+      ReadVisit v = {b, group->ops.at[i], false};
+      b->in_layer[g] |= b->graph->ops.at[v.op].phase == PHASE_BACKWARD;
+      if (!b->in_layer[g]) op_visit_reads(&b->graph->ops.at[v.op], ask_maker, &v);
+    }
+  }
+}
+
+static void note_read(void *ctx, int tensor) {
+  const ReadVisit *v = ctx;
+  Builder *b = v->b;
+  const int made = layers_root(b->graph, tensor), from = b->groups->of_tensor[made], to = b->groups->of_op[v->op];
+  if (from < 0 || !b->in_layer[from]) return;
+  const Read read = {v->op, from, to, made, tensor};
+  if (v->late) vec_push(b->arena, &b->late, read);
+  else vec_push(b->arena, &b->reads, read);
+}
+
+static bool is_of_layer(const Builder *b, int op) {
+  const int group = b->groups->of_op[op];
+  return group >= 0 && b->in_layer[group] && b->graph->ops.at[op].kind != OP_VIEW;
+}
+
+static bool is_forward(const Builder *b, int op) { return is_of_layer(b, op) && b->graph->ops.at[op].phase == PHASE_FORWARD; }
+
+// What operators read forward. A group that does nothing forward is of the layer that makes what it reads first.
+static void list_reads(Builder *b) {
+  bool *forward = NEW_ARRAY(b->arena, bool, b->groups->list.len);
+  for (int i = 0; i < b->graph->ops.len; i++)
+    if (is_forward(b, i)) forward[b->groups->of_op[i]] = true;
+  for (int i = 0; i < b->graph->ops.len; i++) {
+    ReadVisit v = {b, i, is_of_layer(b, i) && !forward[b->groups->of_op[i]]};
+    if (v.late || is_forward(b, i)) op_visit_reads(&b->graph->ops.at[i], note_read, &v);
+  }
+  for (int i = 0; i < b->late.len; i++) {
+    const Read *read = &b->late.at[i];
+    if (!forward[read->to]) unite(b->parent, read->from, read->to);
+    forward[read->to] = true;
+  }
+}
+
+// What two time steps of an operator have in common.
+static const char *step_key(const Builder *b, int i, const char *where) {
+  const Op *op = &b->graph->ops.at[i];
+  Text text = {.arena = b->arena};
+  text_printf(&text, "%s %s %d %d %d", where, op->name, op->loc.line, op->loc.col, (int)op->reduce);
+  for (int d = 0; d < op->n_dims; d++) text_printf(&text, " %s %lld", op->dims[d].name, (long long)op->dims[d].extent);
+  return text_str(&text);
+}
+
+typedef struct Steps {
+  Builder *b;
+  Names number, first; // of layer names; key -> number of the layer that had it first
+  Numbers parent;      // by number of a layer name: those that are time steps of one, as a forest
+  Numbers members;     // by root: how many
+  int op;
+} Steps;
+
+static int number_of_layer(Steps *s, const char *layer) {
+  int number = names_get(&s->number, layer);
+  if (number >= 0) return number;
+  names_set(&s->number, layer, number = s->parent.len);
+  vec_push(s->b->arena, &s->parent, number);
+  return number;
+}
+
+// Two operators of one kind that read one parameter.
+static void note_parameter(void *ctx, int tensor) {
+  Steps *s = ctx;
+  const Tensor *t = graph_tensor(s->b->graph, tensor);
+  if (t->role != ROLE_PARAM) return;
+  const char *key = step_key(s->b, s->op, t->name);
+  const int number = number_of_layer(s, s->b->graph->ops.at[s->op].layer), first = names_get(&s->first, key);
+  if (first >= 0) unite(s->parent.at, first, number);
+  else names_set(&s->first, key, number);
+}
+
+static void unite_time_steps(Builder *b) {
+  Steps s = {.b = b, .number.arena = b->arena, .first.arena = b->arena};
+  Names seen = {.arena = b->arena};
+  for (s.op = 0; s.op < b->graph->ops.len; s.op++)
+    if (is_forward(b, s.op)) op_visit_reads(&b->graph->ops.at[s.op], note_parameter, &s);
+  int *members = NEW_ARRAY(b->arena, int, s.parent.len);
+  for (int i = 0; i < s.parent.len; i++) members[root(s.parent.at, i)]++;
+  for (int i = 0; i < b->graph->ops.len; i++) {
+    const int number = is_forward(b, i) ? names_get(&s.number, b->graph->ops.at[i].layer) : -1;
+    if (number < 0) continue;
+    const char *key = step_key(b, i, arena_printf(b->arena, "%d", root(s.parent.at, number)));
+    const int first = names_get(&seen, key);
+    if (first < 0) {
+      names_set(&seen, key, i);
+      continue;
+    }
+    if (members[root(s.parent.at, number)] > 1) unite(b->parent, b->groups->of_op[first], b->groups->of_op[i]);
+    else if (b->groups->of_op[first] != b->groups->of_op[i]) continue;
+    vec_push(b->arena, &b->steps, (TimeStep){first, i});
+  }
+}
+
+// What is light and reads nothing but what one layer makes, and that as it is made, is of that layer.
+static void unite_with_maker(Builder *b) {
+  const int n = b->groups->list.len;
+  Numbers *reads = NEW_ARRAY(b->arena, Numbers, n), *sets = NEW_ARRAY(b->arena, Numbers, n);
+  for (int i = 0; i < b->reads.len; i++) vec_push(b->arena, &reads[b->reads.at[i].to], i);
+  for (int g = 0; g < n; g++) vec_push(b->arena, &sets[root(b->parent, g)], g);
+  for (int set = 0; set < n; set++) {
+    int maker = -1;
+    bool fits = sets[set].len > 0;
+    for (int i = 0; i < sets[set].len && fits; i++) {
+      const int group = sets[set].at[i];
+      fits = b->groups->list.at[group].light;
+      for (int r = 0; r < reads[group].len && fits; r++) {
+        const Read *read = &b->reads.at[reads[group].at[r]];
+        const int from = root(b->parent, read->from);
+        if (from == root(b->parent, set)) continue;
+        fits = (maker < 0 || maker == from) && read->made == read->read;
+        maker = from;
+      }
+    }
+    if (fits && maker >= 0) unite(b->parent, maker, set);
+  }
+}
+
+// ---- layers in order -----------------------------------------------------------------------------------------------
+
+// Sets that feed each other are one layer: strongly connected components, in the order in which Tarjan's algorithm ends them, which
+// is that from the last to the first.
+typedef struct Walk {
+  Builder *b;
+  Numbers *readers; // by set
+  int *index, *low; // by set; index 0: not seen yet
+  int *layer;       // by set; -1: none yet
+  Numbers stack;
+  int seen, ended;
+} Walk;
+
+static void walk(Walk *w, int set) {
+  w->index[set] = w->low[set] = ++w->seen;
+  vec_push(w->b->arena, &w->stack, set);
+  for (int i = 0; i < w->readers[set].len; i++) {
+    const int reader = w->readers[set].at[i];
+    if (w->index[reader] == 0) walk(w, reader);
+    if (w->layer[reader] < 0 && w->low[reader] < w->low[set]) w->low[set] = w->low[reader];
+  }
+  if (w->low[set] < w->index[set]) return;
+  for (int last = -1; last != set;) {
+    last = w->stack.at[--w->stack.len];
+    w->layer[last] = w->ended;
+  }
+  w->ended++;
+}
+
+static void number_layers(Builder *b) {
+  const int n = b->groups->list.len;
+  Walk w = {.b = b, .readers = NEW_ARRAY(b->arena, Numbers, n), .layer = NEW_ARRAY(b->arena, int, n)};
+  w.index = NEW_ARRAY(b->arena, int, n);
+  w.low = NEW_ARRAY(b->arena, int, n);
+  for (int i = 0; i < b->reads.len; i++)
+    vec_push(b->arena, &w.readers[root(b->parent, b->reads.at[i].from)], root(b->parent, b->reads.at[i].to));
+  for (int g = 0; g < n; g++) w.layer[g] = -1;
+  for (int g = n - 1; g >= 0; g--)
+    if (b->in_layer[g] && root(b->parent, g) == g && w.index[g] == 0) walk(&w, g);
+  vec_renew(b->arena, &b->layers.list, w.ended);
+  b->layers.list.len = w.ended;
+  for (int g = 0; g < n; g++) {
+    b->layers.of_group[g] = b->in_layer[g] ? w.ended - 1 - w.layer[root(b->parent, g)] : -1;
+    if (b->in_layer[g]) vec_push(b->arena, &b->layers.list.at[b->layers.of_group[g]].groups, g);
+  }
+  for (int i = 0; i < b->graph->ops.len; i++)
+    if (is_of_layer(b, i) || (b->graph->ops.at[i].kind == OP_VIEW && b->groups->of_op[i] >= 0 && b->layers.of_group[b->groups->of_op[i]] >= 0))
+      vec_push(b->arena, &b->layers.list.at[b->layers.of_group[b->groups->of_op[i]]].ops, i);
+}
+
+// Each tensor that a layer reads once.
+static void list_edges(Builder *b) {
+  int *reader = NEW_ARRAY(b->arena, int, b->graph->tensors.len); // the last one, counted from 1
+  Numbers *of = NEW_ARRAY(b->arena, Numbers, b->layers.list.len);
+  for (int i = 0; i < b->reads.len; i++) vec_push(b->arena, &of[b->layers.of_group[b->reads.at[i].to]], i);
+  for (int l = 0; l < b->layers.list.len; l++)
+    for (int i = 0; i < of[l].len; i++) {
+      const Read *read = &b->reads.at[of[l].at[i]];
+      if (reader[read->read] == l + 1) continue;
+      reader[read->read] = l + 1;
+      vec_push(b->arena, &b->layers.edges, (LayerEdge){b->layers.of_group[read->from], l, read->made, read->read});
+    }
+}
+
+// ---- dimensions ----------------------------------------------------------------------------------------------------
+
+static int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
+
+// The dimensions of the operators of all layers, as sets with at most one of each operator.
+typedef struct DimSets {
+  Builder *b;
+  int *set; // by operator * IR_MAX_DIMS + dimension, or -1
+  VEC(LayerDim) list;
+} DimSets;
+
+static bool share_op(const DimSets *s, const LayerDim *x, int y) {
+  for (int i = 0; i < x->members.len; i++)
+    for (int d = 0; d < IR_MAX_DIMS; d++)
+      if (s->set[x->members.at[i].op * IR_MAX_DIMS + d] == y) return true;
+  return false;
+}
+
+static void join(DimSets *s, int x, int y) {
+  if (x < 0 || y < 0 || x == y) return;
+  LayerDim *to = &s->list.at[x];
+  const LayerDim *from = &s->list.at[y];
+  if (share_op(s, from, x)) return;
+  to->extent = gcd(to->extent, from->extent);
+  for (int i = 0; i < from->members.len; i++) {
+    const GroupMember member = from->members.at[i];
+    vec_push(s->b->arena, &to->members, member);
+    s->set[member.op * IR_MAX_DIMS + member.dim] = x;
+  }
+}
+
+static int set_of(const DimSets *s, int op, int dim) { return dim < 0 ? -1 : s->set[op * IR_MAX_DIMS + dim]; }
+
+static void join_read(DimSets *s, const Read *read) {
+  const Builder *b = s->b;
+  const int maker = graph_tensor(b->graph, read->made)->producer;
+  const Op *op = &b->graph->ops.at[maker];
+  if (b->layers.of_group[read->from] != b->layers.of_group[read->to] || read->from == read->to || read->made != read->read) return;
+  for (int i = 0; i < op->n_out && op->kind == OP_COMPUTE; i++)
+    join(s, set_of(s, maker, i), set_of(s, read->op, sharding_dim_of(b->graph, &b->graph->ops.at[read->op], read->made, i)));
+}
+
+static void join_step(DimSets *s, const TimeStep *step) {
+  for (int d = 0; d < s->b->graph->ops.at[step->op].n_dims; d++) join(s, set_of(s, step->first, d), set_of(s, step->op, d));
+}
+
+static void list_sets(DimSets *s) {
+  const Groups *groups = s->b->groups;
+  for (int g = 0; g < groups->list.len; g++)
+    for (int d = 0; d < groups->list.at[g].dims.len && s->b->in_layer[g]; d++) {
+      const GroupDim *of = &groups->list.at[g].dims.at[d];
+      LayerDim dim = {.extent = 0};
+      for (int m = 0; m < of->members.len; m++) {
+        const GroupMember member = of->members.at[m];
+        s->set[member.op * IR_MAX_DIMS + member.dim] = s->list.len;
+        dim.extent = gcd(s->b->graph->ops.at[member.op].dims[member.dim].extent / member.unit, dim.extent);
+        vec_push(s->b->arena, &dim.members, member);
+      }
+      vec_push(s->b->arena, &s->list, dim);
+    }
+}
+
+// The dimensions of the results of an operator, where the layer does not have them yet.
+static void add_dims(DimSets *s, Layer *layer, int op, bool *taken) {
+  for (int d = 0; d < s->b->graph->ops.at[op].n_out; d++) {
+    const int set = set_of(s, op, d);
+    if (set < 0 || taken[set] || layer->dims.len == LAYER_MAX_DIMS) continue;
+    taken[set] = true;
+    vec_push(s->b->arena, &layer->dims, s->list.at[set]);
+  }
+}
+
+// Of a layer that nobody reads: what its first group makes last.
+static int last_result(const Builder *b, const Layer *layer) {
+  int last = layer->ops.at[0];
+  for (int i = 0; i < layer->ops.len; i++)
+    if (is_forward(b, layer->ops.at[i]) && b->groups->of_op[layer->ops.at[i]] == layer->groups.at[0]) last = layer->ops.at[i];
+  return last;
+}
+
+static void find_dims(Builder *b) {
+  const int n = b->graph->ops.len * IR_MAX_DIMS;
+  DimSets s = {.b = b, .set = NEW_ARRAY(b->arena, int, n)};
+  for (int i = 0; i < n; i++) s.set[i] = -1;
+  list_sets(&s);
+  for (int i = 0; i < b->steps.len; i++) join_step(&s, &b->steps.at[i]);
+  for (int i = 0; i < b->reads.len; i++) join_read(&s, &b->reads.at[i]);
+  for (int i = 0; i < b->late.len; i++) join_read(&s, &b->late.at[i]);
+  bool *taken = NEW_ARRAY(b->arena, bool, s.list.len);
+  for (int i = 0; i < b->layers.edges.len; i++) {
+    const LayerEdge *e = &b->layers.edges.at[i];
+    if (e->from != e->to) add_dims(&s, &b->layers.list.at[e->from], graph_tensor(b->graph, e->made)->producer, taken);
+  }
+  for (int l = 0; l < b->layers.list.len; l++) {
+    Layer *layer = &b->layers.list.at[l];
+    if (layer->dims.len == 0) add_dims(&s, layer, last_result(b, layer), taken);
+  }
+}
+
+static void note_uses(Builder *b) {
+  const int n = b->graph->ops.len * IR_MAX_DIMS;
+  b->layers.uses = NEW_ARRAY(b->arena, LayerUse, n);
+  for (int i = 0; i < n; i++) b->layers.uses[i] = (LayerUse){-1, 1};
+  for (int l = 0; l < b->layers.list.len; l++)
+    for (int d = 0; d < b->layers.list.at[l].dims.len; d++)
+      for (int m = 0; m < b->layers.list.at[l].dims.at[d].members.len; m++) {
+        const GroupMember *member = &b->layers.list.at[l].dims.at[d].members.at[m];
+        b->layers.uses[member->op * IR_MAX_DIMS + member->dim] = (LayerUse){d, member->unit};
+      }
+}
+
+Layers layers_of_groups(Arena *arena, const Groups *groups) {
+  const int n = groups->list.len;
+  Builder b = {.arena = arena, .groups = groups, .graph = groups->graph, .parent = NEW_ARRAY(arena, int, n)};
+  b.in_layer = NEW_ARRAY(arena, bool, n);
+  b.layers = (Layers){.groups = groups, .of_group = NEW_ARRAY(arena, int, n)};
+  for (int g = 0; g < n; g++) b.parent[g] = g;
+  find_members(&b);
+  list_reads(&b);
+  unite_time_steps(&b);
+  unite_with_maker(&b);
+  number_layers(&b);
+  list_edges(&b);
+  find_dims(&b);
+  note_uses(&b);
+  return b.layers;
+}

@@ -1,0 +1,128 @@
+#include "transfer.h"
+
+#include <math.h>
+
+#include "../sharding.h"
+
+Region region_of(const Layout *layout, uint32_t used, const Tensor *tensor, const Mesh *mesh) {
+  Region region = {.used = used};
+  for (int d = 0; d < tensor->rank; d++) {
+    region.dim[d] = (RegionDim){layout_axes_of(layout, mesh->n_axes, d), layout->cut[d]};
+    for (int a = 0; a < mesh->n_axes; a++)
+      if (mesh->axis[a].size == 1) region.dim[d].axes &= ~(1u << a);
+  }
+  return region;
+}
+
+Region region_through_view(const Region *region, const Tensor *result, const Tensor *operand) {
+  Region through = {.used = region->used};
+  for (int d = 0; d < result->rank; d++) {
+    const RegionDim *dim = &region->dim[d];
+    int64_t unit;
+    if (dim->axes == 0 || !cut_is_plain(&dim->cut, result->extent[d])) continue;
+    const int to = sharding_through_view(result, operand, d, dim->cut.scale, &unit);
+    if (to >= 0) through.dim[to] = (RegionDim){dim->axes, cut_plain(operand->extent[to], unit)};
+  }
+  return through;
+}
+
+void region_extend(Region *region, const Region *by, int rank) {
+  for (int d = 0; d < rank; d++) {
+    RegionDim *dim = &region->dim[d];
+    const RegionDim *other = &by->dim[d];
+    const bool alike = dim->axes == other->axes && dim->cut.scale == other->cut.scale && dim->cut.div == other->cut.div && dim->cut.units == other->cut.units;
+    if (!alike) *dim = (RegionDim){.axes = 0};
+    dim->cut.before = max_i64(dim->cut.before, other->cut.before);
+    dim->cut.after = max_i64(dim->cut.after, other->cut.after);
+  }
+}
+
+// Elements of the largest of so many blocks of a dimension; the part of it that lies within one of as many blocks of equal size.
+typedef struct Length { double all, inner; } Length;
+
+static Length length_of(const Cut *cut, int parts, int64_t extent) {
+  const double equal = (double)extent / parts;
+  if (parts == 1) return (Length){equal, equal};
+  const int64_t units = (cut->units + parts - 1) / parts;
+  const double all = fmin((double)extent, (double)(cut->scale * (units - 1) + cut->before + cut->after) / (double)cut->div + 1);
+  return (Length){all, fmin(all, equal)};
+}
+
+// Blocks that reach around those of the tensor, by a window at most, and are not shifted against them.
+static bool is_in_place(const Cut *cut, int64_t extent) {
+  const int64_t window = cut->before + cut->after + cut->scale, range = cut->scale * cut->units, whole = cut->div * extent;
+  return (range > whole ? range - whole : whole - range) <= window && cut->before >= -window && cut->after >= -window;
+}
+
+// A region as it is looked at again and again.
+typedef struct Part {
+  uint32_t used, axes[LAYOUT_MAX_RANK];
+  double inner[LAYOUT_MAX_RANK];
+  bool shifted[LAYOUT_MAX_RANK]; // against the blocks of the tensor
+  double elements;
+} Part;
+
+static Part *parts_of(Arena *scratch, const CostModel *model, const Tensor *t, int n, const Region *regions) {
+  Part *parts = NEW_ARRAY(scratch, Part, n);
+  for (int i = 0; i < n; i++) {
+    parts[i].used = regions[i].used;
+    parts[i].elements = 1;
+    for (int d = 0; d < t->rank; d++) {
+      const RegionDim *dim = &regions[i].dim[d];
+      const Length length = length_of(&dim->cut, model->links[dim->axes].ranks, t->extent[d]);
+      parts[i].axes[d] = dim->axes;
+      parts[i].inner[d] = length.inner;
+      parts[i].shifted[d] = dim->axes != 0 && !is_in_place(&dim->cut, t->extent[d]);
+      parts[i].elements *= length.all;
+    }
+  }
+  return parts;
+}
+
+static uint32_t lowest(uint32_t axes) { return axes & -axes; }
+
+// Blocks over some axes are parts of those over the first of these axes; any others miss each other somewhere.
+static bool are_nested(uint32_t a, uint32_t b) {
+  const uint32_t more = a ^ b, both = a & b;
+  return more == 0 || (((more & a) == more || (more & b) == more) && lowest(more) > both);
+}
+
+// What is there, within units that some axes keep apart, of what is needed, where it is least.
+static double elements_there(const CostModel *model, const Tensor *t, const Part *made, const Part *needed, uint32_t between) {
+  double elements = 1;
+  if ((needed->used & ~made->used & between) != 0) return 0;
+  for (int d = 0; d < t->rank; d++) {
+    const uint32_t axes = made->axes[d] & between;
+    if (!are_nested(axes, needed->axes[d]) || (axes != 0 && needed->shifted[d])) return 0;
+    elements *= fmin((double)t->extent[d] / model->links[axes].ranks, needed->inner[d]);
+  }
+  return elements;
+}
+
+// Axes that keep the units of a level apart: those within a unit do not.
+static uint32_t axes_between(const Mesh *mesh, int unit) {
+  uint32_t axes = 0;
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (mesh->axis[a].size > 1 && mesh_stride(mesh, a) * mesh->axis[a].size > unit) axes |= 1u << a;
+  return axes;
+}
+
+void transfer_seconds(Arena *scratch, const CostModel *model, const Tensor *tensor, int n, const Region *made, int m,
+                      const Region *needed, double *seconds) {
+  const Part *from = parts_of(scratch, model, tensor, n, made), *to = parts_of(scratch, model, tensor, m, needed);
+  for (int i = 0; i < n * m; i++) seconds[i] = 0;
+  for (int l = 0; l < model->machine->n_levels; l++) {
+    const MachineLevel *level = &model->machine->level[l];
+    const double each = cost_element(model, tensor->type) / level->bandwidth;
+    const uint32_t between = axes_between(model->mesh, machine_unit(model->machine, l - 1)), apart = level->shared ? between : ~0u;
+    for (int j = 0; j < m; j++) {
+      const double receivers = model->links[to[j].used & apart].ranks; // links, and the devices that receive over one of them
+      const double devices = level->shared ? model->links[to[j].used & ~between].ranks : 1;
+      for (int i = 0; i < n; i++) {
+        const double missing = to[j].elements - elements_there(model, tensor, &from[i], &to[j], between);
+        const double most = missing * devices * fmax(1, receivers / model->links[from[i].used & apart].ranks);
+        seconds[i * m + j] = fmax(seconds[i * m + j], most * each);
+      }
+    }
+  }
+}
