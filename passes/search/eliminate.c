@@ -24,13 +24,13 @@ typedef struct Eliminated { // `node`, which chooses by its two neighbours
   const int *choice;
 } Eliminated;
 
-typedef VEC(int) Numbers;
+typedef VEC(int) Ints;
 
 typedef struct Reduction {
   const EliminationGraph *graph;
   Arena *arena;
   VEC(EliminationEdge) edges;
-  Numbers *in, *out; // by node: its edges
+  Ints *in, *out; // by node: its edges
   bool *gone;        // by node
   VEC(Eliminated) order;
   VEC(MadeNode) made_nodes;
@@ -67,7 +67,7 @@ static void join_edge(Reduction *r, EliminationEdge edge) {
   add_edge(r, edge);
 }
 
-static void remove_number(Numbers *list, int number) {
+static void remove_number(Ints *list, int number) {
   int n = 0;
   for (int i = 0; i < list->len; i++)
     if (list->at[i] != number) list->at[n++] = list->at[i];
@@ -121,8 +121,8 @@ static bool eliminate_node(Reduction *r, int node) {
 static Reduction reduction_new(const EliminationGraph *graph, void (*add)(Reduction *r, EliminationEdge edge)) {
   Reduction r = {.graph = graph, .arena = graph->arena};
   const int n = graph->nodes.len;
-  r.in = NEW_ARRAY(r.arena, Numbers, n);
-  r.out = NEW_ARRAY(r.arena, Numbers, n);
+  r.in = NEW_ARRAY(r.arena, Ints, n);
+  r.out = NEW_ARRAY(r.arena, Ints, n);
   r.gone = NEW_ARRAY(r.arena, bool, n);
   for (int i = 0; i < graph->edges.len; i++) {
     if (graph->edges.at[i].from >= graph->edges.at[i].to) fatal("elimination: an edge leads back");
@@ -136,7 +136,7 @@ static Reduction reduction_new(const EliminationGraph *graph, void (*add)(Reduct
 // The nodes that are left, and for each the edges that lead to it.
 typedef struct Search {
   const Reduction *r;
-  Numbers nodes;
+  Ints nodes;
   double *rest;   // by position: what those from there on cost at least
   double **added; // by position: what each value of the node adds, and ...
   int **order;    // ... the values, cheapest first

@@ -8,7 +8,7 @@ typedef struct Read { int op, from, to, made, read; } Read; // from, to: groups
 // Two time steps of one operator.
 typedef struct TimeStep { int first, op; } TimeStep;
 
-typedef VEC(int) Numbers;
+typedef VEC(int) Ints;
 
 typedef struct Builder {
   Arena *arena;
@@ -108,8 +108,8 @@ static const char *step_key(const Builder *b, int i, const char *where) {
 typedef struct Steps {
   Builder *b;
   Names number, first; // of layer names; key -> number of the layer that had it first
-  Numbers parent;      // by number of a layer name: those that are time steps of one, as a forest
-  Numbers members;     // by root: how many
+  Ints parent;      // by number of a layer name: those that are time steps of one, as a forest
+  Ints members;     // by root: how many
   int op;
 } Steps;
 
@@ -157,7 +157,7 @@ static void unite_time_steps(Builder *b) {
 // What is light and reads nothing but what one layer makes, and that as it is made, is of that layer.
 static void unite_with_maker(Builder *b) {
   const int n = b->groups->list.len;
-  Numbers *reads = NEW_ARRAY(b->arena, Numbers, n), *sets = NEW_ARRAY(b->arena, Numbers, n);
+  Ints *reads = NEW_ARRAY(b->arena, Ints, n), *sets = NEW_ARRAY(b->arena, Ints, n);
   for (int i = 0; i < b->reads.len; i++) vec_push(b->arena, &reads[b->reads.at[i].to], i);
   for (int g = 0; g < n; g++) vec_push(b->arena, &sets[root(b->parent, g)], g);
   for (int set = 0; set < n; set++) {
@@ -184,10 +184,10 @@ static void unite_with_maker(Builder *b) {
 // is that from the last to the first.
 typedef struct Walk {
   Builder *b;
-  Numbers *readers; // by set
+  Ints *readers; // by set
   int *index, *low; // by set; index 0: not seen yet
   int *layer;       // by set; -1: none yet
-  Numbers stack;
+  Ints stack;
   int seen, ended;
 } Walk;
 
@@ -209,7 +209,7 @@ static void walk(Walk *w, int set) {
 
 static void number_layers(Builder *b) {
   const int n = b->groups->list.len;
-  Walk w = {.b = b, .readers = NEW_ARRAY(b->arena, Numbers, n), .layer = NEW_ARRAY(b->arena, int, n)};
+  Walk w = {.b = b, .readers = NEW_ARRAY(b->arena, Ints, n), .layer = NEW_ARRAY(b->arena, int, n)};
   w.index = NEW_ARRAY(b->arena, int, n);
   w.low = NEW_ARRAY(b->arena, int, n);
   for (int i = 0; i < b->reads.len; i++)
@@ -231,7 +231,7 @@ static void number_layers(Builder *b) {
 // Each tensor that a layer reads once.
 static void list_edges(Builder *b) {
   int *reader = NEW_ARRAY(b->arena, int, b->graph->tensors.len); // the last one, counted from 1
-  Numbers *of = NEW_ARRAY(b->arena, Numbers, b->layers.list.len);
+  Ints *of = NEW_ARRAY(b->arena, Ints, b->layers.list.len);
   for (int i = 0; i < b->reads.len; i++) vec_push(b->arena, &of[b->layers.of_group[b->reads.at[i].to]], i);
   for (int l = 0; l < b->layers.list.len; l++)
     for (int i = 0; i < of[l].len; i++) {

@@ -26,7 +26,7 @@
 
 enum { BUDGET = 4 * 1000 * 1000 }; // partial choices of the nodes left: some tenths of a second
 
-typedef VEC(int) Numbers;
+typedef VEC(int) Ints;
 
 typedef struct Optcnn {
   Arena *arena, *scratch;
@@ -39,7 +39,7 @@ typedef struct Optcnn {
   LayerPattern *pattern;
   Configurations *of; // by layer
   const double **own; // by layer: what it costs in each configuration
-  Numbers *inner;     // by layer: edges from it to itself
+  Ints *inner;     // by layer: edges from it to itself
   Names tables;       // of edges that are alike: number in ...
   VEC(const double *) table_list;
 } Optcnn;
@@ -227,7 +227,7 @@ static const double *table_of_edge(Optcnn *o, const LayerEdge *e) {
 
 static EliminationGraph build_graph(Optcnn *o) {
   EliminationGraph graph = {.arena = o->arena};
-  o->inner = NEW_ARRAY(o->arena, Numbers, o->layers.list.len);
+  o->inner = NEW_ARRAY(o->arena, Ints, o->layers.list.len);
   for (int e = 0; e < o->layers.edges.len; e++)
     if (o->layers.edges.at[e].from == o->layers.edges.at[e].to) vec_push(o->arena, &o->inner[o->layers.edges.at[e].from], e);
   for (int l = 0; l < o->layers.list.len; l++) {

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Plans that are searched: --search=auto, soybean, tofu.
+"""Plans that are searched: --search=auto, optcnn, soybean, tofu.
 
 That what auto says a step costs is what the compiler predicts of the program that is lowered from its plan, and is proved
-to be least; that no other planner makes a cheaper plan that fits, in as much memory as there is and in less; that planners which cut
-a graph again and again come to cheap cuts first; then programs of small models, in f64, against the program of one rank, to 1e-11:
+to be least; that no other planner makes a cheaper plan that fits, in as much memory as there is and in less; that what optcnn finds
+has the shape that was published; that planners which cut a graph again and again come to cheap cuts first; then programs of small models, in f64, against the program of one rank, to 1e-11:
 a few of them; with --all those of every sample.
 """
 
@@ -126,20 +126,53 @@ def try_cuts():
         yield f"{model}, {search}: cuts", wrong
 
 
+# ---- layers
+
+LAYERS = [("lenet", 64), ("alexnet", 512), ("vgg16", 512), ("resnet", 512), ("inception_v3", 512), ("gpt2", 8), ("rnnlm", 64)]
+
+
+def try_layers():
+    """Two layers are left of each network (table 3 of OptCNN), and nothing is left unproved."""
+    for model, batch in LAYERS:
+        said = parcc(sample(model), "p100x4x4", 16, "--search=optcnn", "-D", f"batch={batch}", "-o", "/dev/null").stderr
+        wrong = None if "(gap 0 %)" in said and re.search(r"; K = 2 of \d+ layers, after \d+ node and \d+ edge eliminations$", said, re.M) else said
+        yield f"{model}, optcnn: layers left", wrong
+
+
+def divisions(model, *options):
+    """Dimension by subject of a plan: {"store dense1.w": "co/node2,gpu1,gpu2"}."""
+    text = parcc(sample(model), "p100x4x4", 16, "--search=optcnn", *options, "--plan-out", "-").stdout
+    return dict(line.rsplit(None, 1) for line in re.sub(r" {2,}", " ", text).splitlines()[3:] if "/" in line)
+
+
+def try_shapes():
+    """Section 6 of OptCNN: what is convolved first is divided by samples, dense layers by channels, on fewer devices."""
+    for model in ["alexnet", "vgg16"]:
+        plan = divisions(model, "-D", "batch=512")
+        wrong = None
+        if plan.get("input image") != "batch/node1,node2,gpu1,gpu2" or "store conv1.w" in plan:
+            wrong = "the first convolution is not divided by samples alone"
+        for weight in ["dense1.w", "dense2.w"]:
+            if not re.fullmatch(r"co/[^,]+(,[^,]+){0,2}", plan.get("store " + weight, "")):
+                wrong = f"{weight}: {plan.get('store ' + weight)}"
+        yield f"{model}, optcnn: shape of the plan", wrong
+
+
 # ---- parity
 
 FEW = [  # model, mesh, planner, machine
     ("mlp", "a=2,b=2", "auto", SLOW), ("lenet", "gpu=3", "auto", SLOW), ("alexnet", "gpu=4", "auto", SLOW),
     ("gpt2", "a=2,b=2", "auto", SLOW), ("charlm", "gpu=2", "auto", SLOW), ("wide", "gpu=3", "auto", SMALL), ("wide", "gpu=4", "auto", SMALL),
+    ("lenet", "gpu=3", "optcnn", SLOW), ("alexnet", "a=2,b=2", "optcnn", SLOW), ("charlm", "a=2,b=2", "optcnn", SLOW),
     ("mlp", "gpu=3", "soybean", SLOW), ("alexnet", "a=2,b=2", "soybean", SLOW), ("lenet", "a=3,b=2", "tofu", SLOW),
     ("gpt2", "a=2,b=2", "tofu", SLOW), ("charlm", "gpu=2", "tofu", SLOW),
 ]
 MESHES = ["gpu=2", "gpu=3", "a=2,b=2", "a=2,b=2,c=2"]
-PLANNERS = ["auto", "soybean", "tofu"]
+PLANNERS = ["auto", "optcnn", "soybean", "tofu"]
 
 
 def try_figures():
-    yield from itertools.chain(try_costs(), try_memory(), try_cuts())
+    yield from itertools.chain(try_costs(), try_memory(), try_layers(), try_shapes(), try_cuts())
 
 
 def options_of(run):
