@@ -121,7 +121,7 @@ static void print_mesh(const Codegen *g, Text *out) {
     const char *window = "";
     if (!cut_is_plain(&block->cut, block->extent))
       window = arena_printf(g->arena, "what of %lld is needed for ", (long long)block->extent);
-    text_printf(out, "static Interval %s; // %sthis rank's part of %lld, over %s\n", name_identifier(g->arena, block->name), window,
+    text_printf(out, "static Interval %s; // %sthis rank's part of %lld, over %s\n", block->c_name, window,
                 (long long)block->cut.units, axes_text(p, block->axes));
   }
   for (int i = 0; i < g->book.communicators.len; i++)
@@ -161,7 +161,7 @@ static void print_tensors(const Codegen *g, Text *out) {
 // What this rank holds of a dimension, as an Interval.
 static const char *interval_text(const Codegen *g, Extent extent) {
   if (extent.block < 0) return arena_printf(g->arena, "{0, %lld}", (long long)extent.fixed);
-  const char *block = name_identifier(g->arena, g->p->blocks.at[extent.block].name);
+  const char *block = g->p->blocks.at[extent.block].c_name;
   if (extent.fixed == 1) return block;
   return arena_printf(g->arena, "{%lld * %s.lo, %lld * %s.len}", (long long)extent.fixed, block, (long long)extent.fixed, block);
 }
@@ -405,7 +405,7 @@ static void print_blocks(const Codegen *g, const char *pad, const char *count, T
     if (block->strip) continue;
     if (count != NULL && !of_batch) continue;
     const char *units = count != NULL && of_batch ? count : arena_printf(g->arena, "%lld", (long long)block->cut.units);
-    const char *name = name_identifier(g->arena, block->name);
+    const char *name = block->c_name;
     uint32_t first = 0; // of the axes, the slowest; blocks over it are divided over the others
     for (int a = 0; a < mesh_axes(p) && first == 0; a++) first = block->axes & 1u << a;
     text_printf(out, "%s%s = parcc_block(%s, %d, %s);\n", pad, name, units, mesh_parts(&p->mesh, first), coordinate_text(p, first));
@@ -492,7 +492,7 @@ static void print_banner(const char *title, Text *out) {
 // The names of other globals.
 static void enter_names(Codegen *g) {
   const Program *p = g->p;
-  for (int b = 0; b < p->blocks.len; b++) names_set(&g->book.taken, name_identifier(g->arena, p->blocks.at[b].name), 1);
+  for (int b = 0; b < p->blocks.len; b++) names_set(&g->book.taken, p->blocks.at[b].c_name, 1);
   for (int i = 0; i < g->book.communicators.len; i++) names_set(&g->book.taken, communicator_name(p, g->book.communicators.at[i]), 1);
 }
 

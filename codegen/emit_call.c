@@ -67,7 +67,7 @@ void emit_prototypes(const Program *p, Names *taken, Text *out) {
 
 static const char *start_text(const Program *p, Extent start) {
   if (start.block < 0) return "0";
-  const char *block = name_identifier(p->arena, p->blocks.at[start.block].name);
+  const char *block = p->blocks.at[start.block].c_name;
   if (start.fixed == 1) return arena_printf(p->arena, "%s.lo", block);
   return arena_printf(p->arena, "%lld * %s.lo", (long long)start.fixed, block);
 }
@@ -75,7 +75,7 @@ static const char *start_text(const Program *p, Extent start) {
 // "x_extent[] = {n.len, 10}, start[] = {n.lo}", and the names of these arrays: "NULL" where there is nothing to say.
 static void print_arrays(const Program *p, const Call *c, const char **extents, const char **start, Text *out) {
   Names taken = {.arena = p->arena}; // blocks are read here
-  for (int b = 0; b < p->blocks.len; b++) names_set(&taken, name_identifier(p->arena, p->blocks.at[b].name), 1);
+  for (int b = 0; b < p->blocks.len; b++) names_set(&taken, p->blocks.at[b].c_name, 1);
   const char *comma = "";
   for (int i = 0; i < c->args.len; i++) {
     const CallArg *arg = &c->args.at[i];

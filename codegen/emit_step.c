@@ -94,7 +94,7 @@ static const char *gemm_condition(const Program *p, const Gemm *g) {
 
 static void print_start(const Program *p, int64_t factor, int block, Text *out) {
   if (factor != 1) text_printf(out, "%lld * ", (long long)factor);
-  text_printf(out, "%s.lo", name_identifier(p->arena, p->blocks.at[block].name));
+  text_printf(out, "%s.lo", p->blocks.at[block].c_name);
 }
 
 static const char *operand(const Program *p, int t, Extent stride, const Shifts *shifts, const char *loop) {
@@ -184,9 +184,9 @@ static void emit_collective(KernelBook *book, const Collective *c, const char *p
   const Program *p = book->program;
   const char *src = tensor(p, c->tensor), *dst = tensor(p, c->dst), *type = nccl_type(p, c->tensor);
   const char *count = name_extent(p->arena, p, c->count), *stage = c->stage >= 0 ? tensor(p, c->stage) : "NULL";
-  const char *what = arena_printf(p->arena, "%s %s: %s -> %s", reshard_name(c->kind), p->tensors.at[c->tensor].name,
-                                  layout_text(p, c, &c->from), layout_text(p, c, &c->to));
-  if (c->purpose != NULL) what = arena_printf(p->arena, "%s %s", reshard_name(c->kind), c->purpose);
+  const char *what = c->purpose != NULL ? arena_printf(p->arena, "%s %s", reshard_name(c->kind), c->purpose)
+                                        : arena_printf(p->arena, "%s %s: %s -> %s", reshard_name(c->kind), p->tensors.at[c->tensor].name,
+                                                       layout_text(p, c, &c->from), layout_text(p, c, &c->to));
   text_printf(out, "%s// %s\n", pad, name_in_comment(p->arena, what));
   if (reshard_how(c->kind) == RESHARD_LOCAL)
     text_printf(out, "%sparcc_slice(%s, %s, samples);\n", pad, both_sides(book, c), type_word(p, c->tensor));
@@ -241,12 +241,11 @@ static void emit_strips(KernelBook *book, const Step *step, int indent, Text *ou
   const RankBlock *strip = &p->blocks.at[step->loop.strip];
   Text from = {.arena = p->arena};
   if (strip->of.block >= 0) print_start(p, strip->of.fixed, strip->of.block, &from);
-  text_printf(out, "%*sSTRIPS(%s, %s, %s, %lld) {\n", indent, "", name_identifier(p->arena, strip->name), from.len > 0 ? text_str(&from) : "0",
+  text_printf(out, "%*sSTRIPS(%s, %s, %s, %lld) {\n", indent, "", strip->c_name, from.len > 0 ? text_str(&from) : "0",
               name_extent(p->arena, p, strip->of), (long long)strip->extent);
   if (step->loop.reach >= 0)
     text_printf(out, "%*sconst Interval %s = {0, %s.lo + %s.len}; // what lies behind counts for nothing\n", indent + 2, "",
-                name_identifier(p->arena, p->blocks.at[step->loop.reach].name), name_identifier(p->arena, strip->name),
-                name_identifier(p->arena, strip->name));
+                p->blocks.at[step->loop.reach].c_name, strip->c_name, strip->c_name);
   for (int i = 0; i < step->loop.body.len; i++) emit_step(book, step->loop.body.at[i], NULL, indent + 2, out);
   text_printf(out, "%*s}\n", indent, "");
 }

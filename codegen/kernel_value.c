@@ -54,7 +54,7 @@ static const char *length_name(KernelText *e, const char *var) {
 }
 
 static const char *lo_param(KernelText *e, int block) {
-  const char *name = name_identifier(e->arena, e->p->blocks.at[block].name);
+  const char *name = e->p->blocks.at[block].c_name;
   const char *value = arena_printf(e->arena, "%s.lo", name);
   for (int i = 0; i < e->params.len; i++)
     if (same_extent_param(&e->params.at[i], "long", value)) return e->params.at[i].name;

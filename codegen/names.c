@@ -57,8 +57,8 @@ const char *name_number(Arena *arena, double value, ScalarType type, bool f64) {
 const char *name_extent(Arena *arena, const Program *p, Extent e) {
   Text text = {.arena = arena};
   if (e.block < 0 || e.fixed != 1) text_printf(&text, "%lld%s", (long long)e.fixed, e.block >= 0 ? " * " : "");
-  if (e.block >= 0) text_printf(&text, "%s.len", name_identifier(arena, p->blocks.at[e.block].name));
-  for (int i = 0; i < e.n_more; i++) text_printf(&text, " * %s.len", name_identifier(arena, p->blocks.at[e.more[i]].name));
+  if (e.block >= 0) text_printf(&text, "%s.len", p->blocks.at[e.block].c_name);
+  for (int i = 0; i < e.n_more; i++) text_printf(&text, " * %s.len", p->blocks.at[e.more[i]].c_name);
   return text_str(&text);
 }
 

@@ -116,15 +116,10 @@ void *arena_copy(Arena *arena, const void *from, size_t size) {
 char *arena_strdup(Arena *arena, const char *text) { return arena_strndup(arena, text, strlen(text)); }
 
 char *arena_vprintf(Arena *arena, const char *format, va_list args) {
-  char buffer[256]; // most texts fit, and are formatted once
-  va_list again;
-  va_copy(again, args);
-  const int len = vsnprintf(buffer, sizeof buffer, format, args);
-  char *text = arena_alloc(arena, (size_t)len + 1);
-  if ((size_t)len < sizeof buffer) memcpy(text, buffer, (size_t)len);
-  else vsnprintf(text, (size_t)len + 1, format, again);
-  va_end(again);
-  return text;
+  char buffer[256]; // most texts fit
+  Text text = {.arena = arena, .at = buffer, .cap = sizeof buffer};
+  text_vprintf(&text, format, args);
+  return text.at == buffer ? arena_strndup(arena, buffer, text.len) : text.at;
 }
 
 char *arena_printf(Arena *arena, const char *format, ...) {
@@ -144,27 +139,6 @@ void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size) {
   *cap = bigger;
   return copy;
 }
-
-void text_printf(Text *text, const char *format, ...) {
-  for (;;) {
-    va_list args;
-    va_start(args, format);
-    const size_t room = text->cap - text->len;
-    const int len = vsnprintf(room > 0 ? text->at + text->len : NULL, room, format, args);
-    va_end(args);
-    if ((size_t)len < room) {
-      text->len += (size_t)len;
-      return;
-    }
-    const size_t cap = (text->cap + (size_t)len + 1) * 2 + 256;
-    char *bigger = arena_alloc(text->arena, cap);
-    if (text->len > 0) memcpy(bigger, text->at, text->len);
-    text->at = bigger;
-    text->cap = cap;
-  }
-}
-
-const char *text_str(const Text *text) { return text->at != NULL ? text->at : ""; }
 
 static uint64_t string_hash(const char *key) {
   uint64_t hash = 1469598103934665603u;

@@ -55,6 +55,9 @@ typedef struct Text {
   size_t len, cap;
 } Text;
 void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vprintf(Text *text, const char *format, va_list args);
+void text_append(Text *text, const char *from, size_t len);
+void text_char(Text *text, char c);
 const char *text_str(const Text *text);
 
 // Map from strings to int, insertion only; keys are not copied. Lookup of a missing key gives -1.

@@ -20,7 +20,8 @@ typedef struct Extent {
 // counts units (scale 1); what a window needs counts elements. Or the interval of a loop over strips: elements, at most `extent`
 // of them at a time, walking through all of `of`.
 typedef struct RankBlock {
-  const char *name; // "n"
+  const char *name;   // "n"
+  const char *c_name; // in emitted programs
   uint32_t axes;
   Cut cut;
   int64_t extent;

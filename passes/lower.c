@@ -38,7 +38,8 @@ static int find_block(Lowering *l, const char *name, uint32_t axes, const Cut *c
     const RankBlock *block = &p->blocks.at[b];
     if (!block->strip && block->axes == axes && block->extent == extent && memcmp(&block->cut, cut, sizeof *cut) == 0) return b;
   }
-  const RankBlock block = {.name = lowering_block_name(l, name), .axes = axes, .cut = *cut, .extent = extent, .reach = -1};
+  name = lowering_block_name(l, name);
+  const RankBlock block = {.name = name, .c_name = c_safe_identifier(l->arena, name), .axes = axes, .cut = *cut, .extent = extent, .reach = -1};
   vec_push(l->arena, &p->blocks, block);
   return p->blocks.len - 1;
 }

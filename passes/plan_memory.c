@@ -5,6 +5,7 @@
 //
 // A result takes the buffer of an operand that dies with it, where the kernel allows that. Then buffers are placed one
 // after the other, each at the lowest offset that is free during its whole life, in several orders; the best is kept.
+#include <limits.h>
 #include <stdlib.h>
 
 #include "collapse.h"
@@ -17,7 +18,8 @@ enum { SMALL = 16384 }; // bytes not worth sharing a place and a name
 typedef struct Planner {
   Program *program;
   int position; // of the step at hand, over all procedures
-  int *first_in_loop, *last_in_loop; // by buffer: of the loop at hand
+  int *first_in_loop, *last_in_loop; // by buffer: of the loop at hand; -1: not used there
+  int *tensor_in, *next_tensor;      // by buffer: a tensor in it; by tensor: the next one in its buffer; -1: no more
 } Planner;
 
 static int64_t aligned(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
@@ -76,10 +78,27 @@ static void compute_lifetimes(Planner *pl) {
 
 // ---- results in the place of operands ----------------------------------------------------------------------------
 
-static void take_place(Program *p, int in, int out) {
+static void list_tensors(Planner *pl) {
+  const Program *p = pl->program;
+  for (int b = 0; b < p->buffers.len; b++) pl->tensor_in[b] = -1;
+  for (int t = 0; t < p->tensors.len; t++) {
+    const int buffer = p->tensors.at[t].buffer;
+    if (buffer < 0) continue;
+    pl->next_tensor[t] = pl->tensor_in[buffer];
+    pl->tensor_in[buffer] = t;
+  }
+}
+
+static void take_place(Planner *pl, int in, int out) {
+  Program *p = pl->program;
   const int from = p->tensors.at[out].buffer, to = p->tensors.at[in].buffer;
-  for (int t = 0; t < p->tensors.len; t++)
-    if (p->tensors.at[t].buffer == from) p->tensors.at[t].buffer = to;
+  for (int t = pl->tensor_in[from], next; t >= 0; t = next) {
+    next = pl->next_tensor[t];
+    p->tensors.at[t].buffer = to;
+    pl->next_tensor[t] = pl->tensor_in[to];
+    pl->tensor_in[to] = t;
+  }
+  pl->tensor_in[from] = -1;
   p->buffers.at[to].last = p->buffers.at[from].last;
   p->buffers.at[from] = (Buffer){.first = -1, .last = -1};
 }
@@ -91,7 +110,8 @@ typedef struct Lives { // of buffers, in positions of a list of steps
 } Lives;
 
 // Lets results of a kernel take the place of operands that are read for the last time.
-static void reuse_in_kernel(Program *p, Lives *lives, const Kernel *k, int position) {
+static void reuse_in_kernel(Planner *pl, Lives *lives, const Kernel *k, int position) {
+  Program *p = pl->program;
   for (int o = 0; o < k->tensors.len; o++) {
     const int out = k->tensors.at[o].tensor;
     if (p->tensors.at[out].is_part) continue;
@@ -103,7 +123,7 @@ static void reuse_in_kernel(Program *p, Lives *lives, const Kernel *k, int posit
       if (p->buffers.at[to].persistent || lives->last[to] != position || lives->first[to] == position) continue;
       if (!inplace_in_kernel(p, k, in, out)) continue;
       lives->last[to] = lives->last[from];
-      take_place(p, in, out);
+      take_place(pl, in, out);
       break;
     }
   }
@@ -115,6 +135,22 @@ static void note_life(void *ctx, int tensor, bool written) {
   (void)written;
   if (lives->first[buffer] < 0) lives->first[buffer] = lives->position;
   lives->last[buffer] = lives->position;
+}
+
+// Those that are used outside of the loop, too, are not reused in it.
+static void forget_outer(void *ctx, int tensor, bool written) {
+  Lives *lives = ctx;
+  const int buffer = lives->program->tensors.at[tensor].buffer;
+  const Buffer *b = &lives->program->buffers.at[buffer];
+  (void)written;
+  if (b->first != lives->position || b->last != lives->position) lives->first[buffer] = lives->last[buffer] = -1;
+}
+
+static void forget_life(void *ctx, int tensor, bool written) {
+  Lives *lives = ctx;
+  const int buffer = lives->program->tensors.at[tensor].buffer;
+  (void)written;
+  lives->first[buffer] = lives->last[buffer] = -1;
 }
 
 typedef VEC(const Step *) Leaves;
@@ -133,18 +169,17 @@ static void reuse_in_loop(Planner *pl, const Step *loop) {
   Leaves leaves = {NULL, 0, 0};
   collect_leaves(p, loop, &leaves);
   Lives lives = {p, pl->first_in_loop, pl->last_in_loop, 0};
-  memset(lives.first, -1, sizeof *lives.first * (size_t)p->buffers.len);
-  memset(lives.last, 0, sizeof *lives.last * (size_t)p->buffers.len);
   for (; lives.position < leaves.len; lives.position++) step_visit_tensors(leaves.at[lives.position], note_life, &lives);
-  for (int b = 0; b < p->buffers.len; b++)
-    if (p->buffers.at[b].first != pl->position || p->buffers.at[b].last != pl->position) lives.first[b] = lives.last[b] = -1;
+  lives.position = pl->position;
+  step_visit_tensors(loop, forget_outer, &lives);
   for (int i = 0; i < leaves.len; i++)
-    if (leaves.at[i]->kind == STEP_KERNEL) reuse_in_kernel(p, &lives, &leaves.at[i]->kernel, i);
+    if (leaves.at[i]->kind == STEP_KERNEL) reuse_in_kernel(pl, &lives, &leaves.at[i]->kernel, i);
+  step_visit_tensors(loop, forget_life, &lives);
 }
 
 static void reuse_in_step(Planner *pl, Lives *lives, const Step *step) {
   if (step->kind == STEP_LOOP) reuse_in_loop(pl, step);
-  if (step->kind == STEP_KERNEL) reuse_in_kernel(pl->program, lives, &step->kernel, pl->position);
+  if (step->kind == STEP_KERNEL) reuse_in_kernel(pl, lives, &step->kernel, pl->position);
 }
 
 static void reuse_places(Planner *pl) {
@@ -196,19 +231,61 @@ static int older_first(const void *a, const void *b) {
   return compare(x, y, (double)-x->first, (double)-y->first);
 }
 
-static bool lives_with(const Buffer *a, const Buffer *b) { return a->first <= b->last && b->first <= a->last; }
+// The placed buffers by offset, so that the lowest gap is found in one walk: which of them live at the same time is asked of RUN
+// buffers at once, as most do not. Behind the last one there are RUN that never live.
+enum { RUN = 32 };
+typedef struct Placed {
+  int n, *first, *last;
+  int64_t *begin, *end;
+} Placed;
 
-// The placed buffers from `offset` on, by offset, so that the lowest gap is found in one walk.
-static void place_buffer(Buffer **placed, int *n, Buffer *b, int64_t offset) {
-  for (int i = 0; i < *n; i++) {
-    if (!lives_with(placed[i], b)) continue;
-    if (placed[i]->offset >= offset + aligned(b->bytes)) break;
-    offset = max_i64(offset, placed[i]->offset + aligned(placed[i]->bytes));
+static Placed placed_new(Arena *arena, int cap) {
+  const int room = cap + RUN;
+  return (Placed){0, NEW_ARRAY(arena, int, room), NEW_ARRAY(arena, int, room), NEW_ARRAY(arena, int64_t, room),
+                  NEW_ARRAY(arena, int64_t, room)};
+}
+
+static void placed_clear(Placed *p, int cap) {
+  p->n = 0;
+  for (int i = 0; i < cap + RUN; i++) p->first[i] = INT_MAX;
+}
+
+// Without a branch: compilers make vectors of it.
+static bool any_lives_with(const int *first, const int *last, int from, int to) {
+  int any = 0;
+  for (int i = 0; i < RUN; i++) any |= (first[i] <= to) & (last[i] >= from);
+  return any != 0;
+}
+
+// The lowest place from `offset` on.
+static int64_t lowest_gap(const Placed *p, const Buffer *b, int64_t offset) {
+  for (int run = 0; run < p->n; run += RUN) {
+    if (!any_lives_with(p->first + run, p->last + run, b->first, b->last)) continue;
+    for (int i = run; i < run + RUN; i++) {
+      if (p->first[i] > b->last || p->last[i] < b->first) continue;
+      if (p->begin[i] >= offset + aligned(b->bytes)) return offset;
+      offset = max_i64(offset, p->end[i]);
+    }
   }
-  b->offset = offset;
-  int at = (*n)++;
-  for (; at > 0 && placed[at - 1]->offset > offset; at--) placed[at] = placed[at - 1];
-  placed[at] = b;
+  return offset;
+}
+
+static void placed_add(Placed *p, const Buffer *b) {
+  int at = 0;
+  for (int end = p->n; at < end;) { // behind those that begin there, too
+    const int middle = (at + end) / 2;
+    if (p->begin[middle] > b->offset) end = middle;
+    else at = middle + 1;
+  }
+  const size_t behind = (size_t)(p->n++ - at);
+  memmove(p->first + at + 1, p->first + at, behind * sizeof *p->first);
+  memmove(p->last + at + 1, p->last + at, behind * sizeof *p->last);
+  memmove(p->begin + at + 1, p->begin + at, behind * sizeof *p->begin);
+  memmove(p->end + at + 1, p->end + at, behind * sizeof *p->end);
+  p->first[at] = b->first;
+  p->last[at] = b->last;
+  p->begin[at] = b->offset;
+  p->end[at] = b->offset + aligned(b->bytes);
 }
 
 static int64_t largest_live_sum(const Planner *pl) {
@@ -228,9 +305,10 @@ static int64_t largest_live_sum(const Planner *pl) {
 }
 
 // Places all buffers in an order and returns how much memory that takes. Those that live for ever come first, side by side.
-static int64_t place_buffers(Buffer **buffers, Buffer **placed, int n, int (*order)(const void *, const void *)) {
+static int64_t place_buffers(Buffer **buffers, Placed *placed, int n, int (*order)(const void *, const void *)) {
   int64_t base = 0;
-  int n_placed = 0, i = 0;
+  int i = 0;
+  placed_clear(placed, n);
   qsort(buffers, (size_t)n, sizeof *buffers, order);
   for (; i < n && buffers[i]->persistent; i++) {
     buffers[i]->offset = base;
@@ -238,7 +316,8 @@ static int64_t place_buffers(Buffer **buffers, Buffer **placed, int n, int (*ord
   }
   int64_t peak = base;
   for (; i < n; i++) {
-    place_buffer(placed, &n_placed, buffers[i], base);
+    buffers[i]->offset = lowest_gap(placed, buffers[i], base);
+    placed_add(placed, buffers[i]);
     peak = max_i64(peak, buffers[i]->offset + aligned(buffers[i]->bytes));
   }
   return peak;
@@ -248,20 +327,20 @@ static void find_places(Program *p) {
   static int (*const orders[])(const void *, const void *) = {larger_first, larger_for_longer_first, longer_first,
                                                               older_first};
   enum { ORDERS = sizeof orders / sizeof *orders };
-  Buffer **buffers = NEW_ARRAY(p->arena, Buffer *, p->buffers.len),
-         **placed = NEW_ARRAY(p->arena, Buffer *, p->buffers.len);
-  int n = 0, last = 0, best = 0;
+  Buffer **buffers = NEW_ARRAY(p->arena, Buffer *, p->buffers.len);
+  Placed placed = placed_new(p->arena, p->buffers.len);
+  int64_t *offset = NEW_ARRAY(p->arena, int64_t, p->buffers.len); // of the best order
+  int n = 0;
   for (int b = 0; b < p->buffers.len; b++)
     if (p->buffers.at[b].first >= 0 && p->buffers.at[b].bytes > 0) buffers[n++] = &p->buffers.at[b];
   p->arena_bytes = INT64_MAX;
   for (int o = 0; o < ORDERS && p->arena_bytes > p->lower_bound; o++) {
-    const int64_t peak = place_buffers(buffers, placed, n, orders[o]);
-    last = o;
+    const int64_t peak = place_buffers(buffers, &placed, n, orders[o]);
     if (peak >= p->arena_bytes) continue;
     p->arena_bytes = peak;
-    best = o;
+    for (int b = 0; b < p->buffers.len; b++) offset[b] = p->buffers.at[b].offset;
   }
-  if (best != last) place_buffers(buffers, placed, n, orders[best]);
+  for (int b = 0; b < p->buffers.len; b++) p->buffers.at[b].offset = offset[b];
 }
 
 void pass_plan_memory(Compilation *c) {
@@ -269,6 +348,10 @@ void pass_plan_memory(Compilation *c) {
   Planner planner = {.program = p}, *pl = &planner;
   pl->first_in_loop = NEW_ARRAY(p->arena, int, p->buffers.len);
   pl->last_in_loop = NEW_ARRAY(p->arena, int, p->buffers.len);
+  for (int b = 0; b < p->buffers.len; b++) pl->first_in_loop[b] = pl->last_in_loop[b] = -1;
+  pl->tensor_in = NEW_ARRAY(p->arena, int, p->buffers.len);
+  pl->next_tensor = NEW_ARRAY(p->arena, int, p->tensors.len);
+  list_tensors(pl);
   compute_lifetimes(pl);
   reuse_places(pl);
   compute_lifetimes(pl);

@@ -10,6 +10,7 @@
 // Requires: the groups of a graph. Guarantees: the groups of a strip are kernels and products with the same dimensions to loop over;
 // nothing outside lies between them; what is only read inside is read at the interval at hand; no change of layout is inside. A strip
 // may join both ends of forward and backward pass: the logits, the loss and their gradients.
+#include "../ir/c_names.h"
 #include "contraction.h"
 #include "rewrite.h"
 #include "strip_finder.h"
@@ -319,7 +320,9 @@ static int find_block(Lowering *l, const StripLoop *loop, int reach) {
         extent_equal(block->of, loop->whole) && str_eq(block->base, name))
       return b;
   }
-  const RankBlock block = {.name = lowering_block_name(l, name),
+  const char *unique = lowering_block_name(l, name);
+  const RankBlock block = {.name = unique,
+                           .c_name = c_safe_identifier(l->arena, unique),
                            .base = name,
                            .strip = true,
                            .extent = loop->length,

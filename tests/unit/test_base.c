@@ -29,6 +29,31 @@ static void text_grows(void) {
   arena_free(arena);
 }
 
+// Every format gives what snprintf gives.
+#define CHECK_FORMAT(...)                                                                                              \
+  do {                                                                                                                 \
+    char expected[256];                                                                                                \
+    snprintf(expected, sizeof expected, __VA_ARGS__);                                                                  \
+    Text text = {.arena = arena};                                                                                      \
+    text_printf(&text, "before");                                                                                      \
+    text_printf(&text, __VA_ARGS__);                                                                                   \
+    CHECK_STR(text_str(&text), arena_printf(arena, "before%s", expected));                                             \
+    CHECK_STR(arena_printf(arena, __VA_ARGS__), expected);                                                             \
+  } while (0)
+
+static void texts_are_formatted(void) {
+  Arena *arena = arena_new();
+  CHECK_FORMAT("plain");
+  CHECK_FORMAT("%s and %s%c", "one", "", '.');
+  CHECK_FORMAT("%d %d %d %d", 0, -1, INT32_MAX, INT32_MIN);
+  CHECK_FORMAT("%lld %lld %lld", (long long)INT64_MAX, (long long)INT64_MIN, 10LL);
+  CHECK_FORMAT("<%*s|%*s|%*s|%*s>", 5, "ab", 1, "abc", 0, "", -4, "d");
+  CHECK_FORMAT("<%.*s|%.*s|%.*s>", 2, "abc", 9, "abc", -1, "abc");
+  CHECK_FORMAT("%s: %.17g, %u%% of %-6s|", "a", 0.1, 7u, "b"); // others, behind one that is not
+  CHECK_FORMAT("%03o %5d %s", 7u, 3, "end");
+  arena_free(arena);
+}
+
 static void vectors_grow(void) {
   Arena *arena = arena_new();
   VEC(int) numbers = {0};
@@ -78,5 +103,5 @@ static void arenas_begin_empty(void) {
   }
 }
 
-CHECKS(TEST(arena_memory_is_zeroed_and_apart), TEST(text_grows), TEST(vectors_grow), TEST(names_are_found),
+CHECKS(TEST(arena_memory_is_zeroed_and_apart), TEST(text_grows), TEST(texts_are_formatted), TEST(vectors_grow), TEST(names_are_found),
        TEST(contents_are_numbered), TEST(arenas_begin_empty))
