@@ -39,7 +39,11 @@ static void append_right(Text *text, int width, const char *from) {
   text_append(text, from, len);
 }
 
-static void append_str(Text *text, const char *from) { text_append(text, from, strlen(from)); }
+// What is printed to say that it is wrong may lack a name.
+static void append_str(Text *text, const char *from) {
+  if (from == NULL) from = "(null)";
+  text_append(text, from, strlen(from));
+}
 
 // False where the format has another directive; what was appended until then is part of it.
 static bool append_plain(Text *text, const char *format, va_list args) {

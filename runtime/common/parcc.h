@@ -228,7 +228,7 @@ long parcc_next_eval(void);
 void parcc_batch(int input, void *dst, const Interval *block);
 #define LOAD_BATCH(input, dst, ...)                                                                                    \
   do {                                                                                                                 \
-    const Interval parcc_block_[] = {__VA_ARGS__};                                                                     \
+    const Interval parcc_block_[PARCC_MAX_RANK] = {__VA_ARGS__};                                                                     \
     parcc_batch(input, dst, parcc_block_);                                                                             \
   } while (0)
 
@@ -320,11 +320,7 @@ typedef struct {
   long moves; // in this step; any change tells that this rank gets on
 } ParccPlace;
 extern ParccPlace parcc_place;
-static inline void parcc_at(const char *op, const char *where) {
-  __atomic_store_n(&parcc_place.op, op, __ATOMIC_RELAXED);
-  __atomic_store_n(&parcc_place.where, where, __ATOMIC_RELAXED);
-  __atomic_store_n(&parcc_place.moves, parcc_place.moves + 1, __ATOMIC_RELAXED);
-}
+void parcc_at(const char *op, const char *where);
 #define AT(operator_, where_) parcc_at(operator_, where_)
 // In code that layers share: the name of the layer at hand, which must live as long as a literal, and the rest.
 const char *parcc_op_of_layer(const char *layer, const char *op);

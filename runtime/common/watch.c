@@ -46,6 +46,12 @@ static struct {
 
 void watch_moved(void) { __atomic_store_n(&parcc_place.moves, parcc_place.moves + 1, __ATOMIC_RELAXED); }
 
+void parcc_at(const char *op, const char *where) {
+  __atomic_store_n(&parcc_place.op, op, __ATOMIC_RELAXED);
+  __atomic_store_n(&parcc_place.where, where, __ATOMIC_RELAXED);
+  watch_moved();
+}
+
 void watch_step(void) { __atomic_store_n(&parcc_place.moves, 0, __ATOMIC_RELAXED); }
 
 // ---- where this rank is

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every emitted golden compiles and links without a warning: compilers.sh gcc|clang|nvcc
+# Every emitted golden compiles and links without a warning: compilers.sh gcc|clang|tcc|nvcc
 # nvcc makes code for sm_75, sm_80 and sm_90 in one go.
 . "$(dirname "$0")/common.sh"
 compiler=$1
