@@ -31,8 +31,12 @@ Compilation driver_begin_plan(Driver *d, const AstFile *file, const ElabOptions 
 // Where no plan fits: how many devices of the machine, or how small a batch, the planner auto finds one for; text for the message.
 const char *driver_what_fits(Driver *d, const AstFile *file, int64_t batch);
 
-// --compare, --sweep and --show-strategies: print the report. The exit code.
+// The plan of --plan-in, and its mesh where the command line asks for none or for as many ranks. False after errors.
+bool driver_read_plan(Driver *d, Compilation *c);
+
+// --compare, --explain, --sweep and --show-strategies: print the report. The exit code.
 int driver_compare(Driver *d, const AstFile *file);
+int driver_explain(Driver *d, const AstFile *file);
 int driver_sweep(Driver *d, const AstFile *file);
 int driver_strategies(Driver *d, const AstFile *file);
 

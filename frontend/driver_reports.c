@@ -1,9 +1,10 @@
-// The reports about several plans of one model, --compare and --sweep, and about its operators, --show-strategies.
+// The reports about plans of a model, --compare, --explain and --sweep, and about its operators, --show-strategies.
 #include <unistd.h>
 
 #include "../ir/suggest.h"
 #include "../passes/compare.h"
 #include "../passes/evaluate.h"
+#include "../passes/explain.h"
 #include "../passes/strategies.h"
 #include "../passes/sweep.h"
 #include "diag.h"
@@ -53,6 +54,27 @@ int driver_compare(Driver *d, const AstFile *file) {
   }
   show_progress(d, "");
   return output_stdout(compare_print(&comparison, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
+}
+
+// ---- one of the choices of a plan -----------------------------------------------------------------------------------
+
+int driver_explain(Driver *d, const AstFile *file) {
+  const Options *o = &d->options;
+  Compilation c = driver_begin_plan(d, file, &o->elab, &o->mesh);
+  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
+  Problems problems = {.arena = d->arena};
+  Plan plan = c.plan;
+  if (o->plan_in == NULL) {
+    Search search;
+    show_progress(d, arena_printf(d->arena, "parcc: %s", plan_source_name(o->plan.kind)));
+    const char *refused = evaluate_planner(&c, o->plan.kind, &plan, &search);
+    show_progress(d, "");
+    if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
+  }
+  if (diag_problems(&problems)) return EXIT_INPUT;
+  const Explanation explanation = explain_plan(&c, &plan, o->explain, o->candidates, &problems);
+  if (diag_problems(&problems)) return EXIT_INPUT;
+  return output_stdout(explain_print(&explanation, o->candidates, o->json)) ? EXIT_RIGHT : EXIT_INPUT;
 }
 
 // ---- sweeps --------------------------------------------------------------------------------------------------------

@@ -91,9 +91,7 @@ static const char *default_out(Arena *arena, const char *model) {
   return arena_printf(arena, "%.*s_par.cu", (int)len, str_eq(base, "-") ? "model" : base);
 }
 
-// Reads the plan file, and takes the mesh from it where the command line asks for none or for as many ranks. False after
-// errors.
-static bool read_plan(Driver *d, Compilation *c) {
+bool driver_read_plan(Driver *d, Compilation *c) {
   const char *path = d->options.plan_in, *name = str_eq(path, "-") ? "<stdin>" : path;
   size_t len;
   const char *text = input_file(d->arena, path, &len);
@@ -231,9 +229,10 @@ static int compile(Driver *d) {
 
   if (o->strategies != NULL) return driver_strategies(d, file);
   if (o->compare) return driver_compare(d, file);
+  if (o->explain != NULL) return driver_explain(d, file);
   if (o->sweep.parameter != NULL) return driver_sweep(d, file);
   Compilation c = driver_begin(d, file, &o->elab, &o->mesh);
-  if (c.model == NULL || (o->plan_in != NULL && !read_plan(d, &c))) return EXIT_INPUT;
+  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
   PlanTexts plan = {NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     const bool planned = stage == FIRST_PASS + pipeline_find("plan");

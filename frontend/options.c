@@ -238,6 +238,18 @@ static int apply_compare(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_explain(Parser *p, const char *value) {
+  if (p->options->explain != NULL) return misuse("--explain is given twice");
+  p->options->explain = value;
+  return -1;
+}
+
+static int apply_candidates(Parser *p, const char *value) {
+  (void)value;
+  p->options->candidates = true;
+  return -1;
+}
+
 static int apply_sweep(Parser *p, const char *value) { return options_take_sweep(p->arena, value, &p->options->sweep); }
 
 static int apply_json(Parser *p, const char *value) {
@@ -285,8 +297,10 @@ static const OptionSpec table[] = {
     {0, "stats", NULL, apply_stats, "print parameters, operations, memory and communication; a program is written only with -o"},
     {0, "show-strategies", "OP", apply_show_strategies, "print the ways to divide an operator (conv2d, conv1.y, all); no program is written"},
     {0, "compare", NULL, apply_compare, "print what each planner comes to on the machine, as a table; no program is written"},
+    {0, "explain", "NAME", apply_explain, "print why the plan divides an operator or layer as it does, and what else it could do; no program is written"},
+    {0, "candidates", NULL, apply_candidates, "with --explain: all that it could do, and what is left out"},
     {0, "sweep", "NAME=VALUES", apply_sweep, "the same for a planner with NAME=1,2,8..64 devices, or of a parameter such as the batch"},
-    {0, "json", NULL, apply_json, "with --stats, --compare or --sweep: print them as JSON"},
+    {0, "json", NULL, apply_json, "with --stats, --compare, --explain or --sweep: print them as JSON"},
     {0, "dump-after", "PASS", apply_dump_after, "print the model as it is after the pass (may be repeated)"},
     {0, "dump-dir", "DIR", apply_dump_dir, "write the model after every pass to DIR/NN.PASS.txt"},
     {0, "stop-after", "PASS", apply_stop_after, "end after the pass; no program is written"},
@@ -435,8 +449,6 @@ static int check_together(Arena *arena, Options *options) {
   if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
     return misuse("-o %s: the program would overwrite the model", options->out);
   code = options_check_reports(options);
-  if (code < 0 && options->strategies != NULL && (printed != NULL || options->out != NULL || options->compare || options->sweep.parameter != NULL))
-    code = misuse("--show-strategies prints and ends: it does not go with %s", printed != NULL ? printed : options->out != NULL ? "-o" : "another report");
   if (code < 0) code = check_devices(arena, options);
   if (code < 0) code = check_problem(options);
   return code < 0 ? check_plan(options) : code;

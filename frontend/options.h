@@ -46,6 +46,8 @@ typedef struct Options {
   const char *stop_after; // or NULL
   const char *strategies; // of which operators; NULL: not asked for
   bool compare;
+  const char *explain; // what is asked about; NULL: nothing
+  bool candidates;
   Sweep sweep;
   bool show_plan, stats, json, quiet, verbose;
 } Options;

@@ -46,10 +46,9 @@ int options_take_sweep(Arena *arena, const char *value, Sweep *sweep) {
   return sweep->values.len <= MAX_VALUES ? -1 : misuse("--sweep %s: more than %d values", value, MAX_VALUES);
 }
 
-// What a report about several plans does not go with, or NULL.
+// What else would be printed or written, or NULL.
 static const char *other_output(const Options *o) {
   return o->out != NULL              ? "-o"
-         : o->plan_in != NULL        ? "--plan-in"
          : o->plan_out != NULL       ? "--plan-out"
          : o->emit_problem != NULL   ? "--emit-problem"
          : o->show_plan              ? "--show-plan"
@@ -57,18 +56,33 @@ static const char *other_output(const Options *o) {
          : o->dump_after.len > 0     ? "--dump-after"
          : o->dump_dir != NULL       ? "--dump-dir"
          : o->stop_after != NULL     ? "--stop-after"
-         : o->plan.kind == PLAN_RANDOM ? "--plan=random"
                                      : NULL;
 }
 
+// The reports that are asked for.
+static int list_reports(const Options *o, const char **report) {
+  int n = 0;
+  if (o->compare) report[n++] = "--compare";
+  if (o->explain != NULL) report[n++] = "--explain";
+  if (o->sweep.parameter != NULL) report[n++] = "--sweep";
+  if (o->strategies != NULL) report[n++] = "--show-strategies";
+  return n;
+}
+
 int options_check_reports(const Options *o) {
-  const char *report = o->compare ? "--compare" : o->sweep.parameter != NULL ? "--sweep" : NULL;
-  if (o->json && !o->stats && report == NULL) return misuse("--json goes with --stats, --compare or --sweep");
-  if (report == NULL) return o->searches.len <= 1 ? -1 : misuse("--search: several planners go with --compare or --sweep");
-  if (o->compare && o->sweep.parameter != NULL) return misuse("--compare and --sweep are two reports");
-  if (o->machine == NULL) return misuse("%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", report);
-  const char *other = other_output(o);
-  if (other != NULL) return misuse("%s prints a report about several plans: it does not go with %s", report, other);
-  if (o->sweep.of_devices && (o->ranks_given || o->devices > 0)) return misuse("--sweep=devices says how many devices there are, and so do --devices, --ranks and --mesh");
+  const char *report[4], *other = other_output(o);
+  const int n = list_reports(o, report);
+  const bool several = o->compare || o->sweep.parameter != NULL;
+  if (o->candidates && o->explain == NULL) return misuse("--candidates goes with --explain");
+  if (o->json && !o->stats && !several && o->explain == NULL) return misuse("--json goes with --stats, --compare, --explain or --sweep");
+  if (o->searches.len > 1 && !several) return misuse("--search: several planners go with --compare or --sweep");
+  if (n == 0) return -1;
+  if (n > 1) return misuse("%s and %s are two reports", report[0], report[1]);
+  if (o->machine == NULL && o->strategies == NULL)
+    return misuse("%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", report[0]);
+  if (other == NULL && several) other = o->plan_in != NULL ? "--plan-in" : o->plan.kind == PLAN_RANDOM ? "--plan=random" : NULL;
+  if (other != NULL) return misuse("%s prints a report and writes nothing else: it does not go with %s", report[0], other);
+  if (o->sweep.of_devices && (o->ranks_given || o->devices > 0))
+    return misuse("--sweep=devices says how many devices there are, and so do --devices, --ranks and --mesh");
   return -1;
 }

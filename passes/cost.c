@@ -202,20 +202,19 @@ static double call_bytes(const CostModel *model, const Graph *graph, const Op *o
   return bytes;
 }
 
-// What a step of the sharded graph changes.
-static StepCost step_of_op(const CostModel *model, const Graph *graph, const Op *op) {
+StepCost cost_of_change(const CostModel *model, const Graph *graph, const Op *op, Reshard *step) {
   const Tensor *in = graph_tensor(graph, op->in), *out = graph_tensor(graph, op->out);
   const Shape shape = shape_of(in);
-  Reshard step;
-  if (!reshard_find(model->mesh, &shape, &in->layout, &out->layout, &step))
+  if (!reshard_find(model->mesh, &shape, &in->layout, &out->layout, step))
     fatal("a change of layout that is not one step");
-  return cost_of_step(model, &shape, &in->layout, &out->layout, step, cost_element(model, in->type));
+  return cost_of_step(model, &shape, &in->layout, &out->layout, *step, cost_element(model, in->type));
 }
 
 double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {
   const MachineDevice *device = &model->machine->device;
   if (op->kind == OP_VIEW) return 0;
-  if (op->kind == OP_RESHARD) return step_of_op(model, graph, op).seconds;
+  Reshard change;
+  if (op->kind == OP_RESHARD) return cost_of_change(model, graph, op, &change).seconds;
   if (op->kind == OP_OPAQUE) return fmax(device->launch, call_bytes(model, graph, op) / device->bandwidth);
   double extent[IR_MAX_DIMS], points = 1, seconds = 0;
   block_extents(model, op, extent);
@@ -239,7 +238,8 @@ Cost cost_of_graph(const CostModel *model, const Graph *train) {
     const Op *op = &train->ops.at[i];
     if (op->phase == PHASE_REPORT || op->phase == PHASE_INIT) continue;
     if (op->kind == OP_RESHARD) {
-      const StepCost step = step_of_op(model, train, op);
+      Reshard change;
+      const StepCost step = cost_of_change(model, train, op, &change);
       cost.communication[step.level] += step.seconds;
       cost.bytes += step.bytes;
       cost.step += step.seconds;

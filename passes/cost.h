@@ -52,6 +52,9 @@ typedef struct StepCost {
 StepCost cost_of_step(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
                       int element);
 
+// Of an operator that changes a layout.
+StepCost cost_of_change(const CostModel *model, const Graph *graph, const Op *op, Reshard *step);
+
 typedef struct Cost {
   double step;                                  // seconds: the sum of the others
   double compute, update;                       // operators; of them those that update parameters

@@ -16,6 +16,15 @@ static Compilation copy_compilation(const Compilation *c, Arena *arena) {
   return copy;
 }
 
+Compilation *evaluate_copy(const Compilation *c, const Plan *plan, Arena *arena) {
+  Compilation *copy = NEW(arena, Compilation);
+  *copy = copy_compilation(c, arena);
+  copy->plan_source = (PlanSource){.kind = PLAN_MADE};
+  copy->plan = *plan;
+  copy->mesh = plan->mesh;
+  return copy;
+}
+
 static const char *first_problem(const Compilation *copy, Arena *arena) {
   return copy->problems.list.len > 0 ? arena_strdup(arena, copy->problems.list.at[0].text) : NULL;
 }
@@ -34,18 +43,15 @@ static double tensor_bytes(const Compilation *copy) {
 // Verifiers do not run: the plan that is taken goes through all passes again.
 static Evaluation evaluate(const Compilation *c, const Plan *plan, const char *last) {
   Arena *arena = arena_new();
-  Compilation copy = copy_compilation(c, arena);
-  copy.plan_source = (PlanSource){.kind = PLAN_MADE};
-  copy.plan = *plan;
-  copy.mesh = plan->mesh;
+  Compilation *copy = evaluate_copy(c, plan, arena);
   Evaluation found = {0};
-  for (int pass = pipeline_find("plan"); pass <= pipeline_find(last) && copy.problems.list.len == 0; pass++) {
-    pipeline[pass].run(&copy);
-    if (pass == pipeline_find("apply-plan")) found.tensor_bytes = tensor_bytes(&copy);
+  for (int pass = pipeline_find("plan"); pass <= pipeline_find(last) && copy->problems.list.len == 0; pass++) {
+    pipeline[pass].run(copy);
+    if (pass == pipeline_find("apply-plan")) found.tensor_bytes = tensor_bytes(copy);
   }
-  found.refused = first_problem(&copy, c->arena);
-  found.cost = copy.predicted;
-  if (copy.program != NULL) found.arena_bytes = copy.program->arena_bytes;
+  found.refused = first_problem(copy, c->arena);
+  found.cost = copy->predicted;
+  if (copy->program != NULL) found.arena_bytes = copy->program->arena_bytes;
   arena_free(arena);
   return found;
 }

@@ -13,6 +13,9 @@ typedef struct Evaluation {
 
 // All of these require a compilation as it is before the pass "plan", or while that makes the plan, with a machine.
 
+// A copy in an arena of the caller's, the plan of which the next pass, "plan", takes.
+Compilation *evaluate_copy(const Compilation *c, const Plan *plan, Arena *arena);
+
 // The passes from "plan" to "plan-memory": the figures are those that the compiler prints for the plan. The mesh is the plan's.
 Evaluation evaluate_plan(const Compilation *c, const Plan *plan);
 // The cost alone, which is known much earlier.

@@ -166,3 +166,37 @@ Plan plan_write(const Compilation *c) {
   write_ops(&w, c->model->init);
   return w.plan;
 }
+
+// ---- whole plans ---------------------------------------------------------------------------------------------------
+
+static int add_line(Arena *arena, Plan *plan, PlanLine line, const OpSharding *s, const Space *space) {
+  for (int a = 0; a < plan->mesh.n_axes; a++) line.axis[a] = explicit_choice(s, space, a);
+  vec_push(arena, &plan->lines, line);
+  return plan->lines.len - 1;
+}
+
+WholePlan plan_write_whole(const Compilation *c) {
+  const Graph *graph = c->model->train;
+  Planner planner = planner_new(c->arena, c->model, &c->plan, &c->mesh);
+  WholePlan w = {.plan = {.model = c->model->name, .mesh = c->mesh}};
+  w.plan.mesh.n_axes--; // the batch
+  w.line_of_op = NEW_ARRAY(c->arena, int, graph->ops.len);
+  w.line_of_tensor = NEW_ARRAY(c->arena, int, graph->tensors.len);
+  plan_resolve_stored(&planner);
+  for (int t = 0; t < graph->tensors.len; t++) {
+    const Tensor *tensor = graph_tensor(graph, t);
+    w.line_of_tensor[t] = -1;
+    if (tensor->role != ROLE_INPUT && !plan_is_stored(tensor)) continue;
+    const Space space = plan_space_of_tensor(tensor);
+    const OpSharding is = plan_stored(&planner, tensor->name);
+    const PlanLine line = {.subject = tensor->role == ROLE_INPUT ? PLAN_INPUT : PLAN_STORE, .name = tensor->name};
+    w.line_of_tensor[t] = add_line(c->arena, &w.plan, line, &is, &space);
+  }
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    const Space space = plan_space_of_op(op);
+    const PlanLine line = {.subject = PLAN_OP, .graph = graph->name, .name = graph_tensor(graph, op->out)->name};
+    w.line_of_op[i] = plan_has_choice(graph, op) ? add_line(c->arena, &w.plan, line, &op->sharding, &space) : -1;
+  }
+  return w;
+}

@@ -8,4 +8,12 @@
 // gives has no line. Between the passes "plan" and "apply-plan".
 Plan plan_write(const Compilation *c);
 
+// The plan with a line for all operators of the training graph that have a choice, all inputs and all that is stored, so that a line
+// can be changed and the others stay: what follows only follows where it has sums pending.
+typedef struct WholePlan {
+  Plan plan;
+  int *line_of_op, *line_of_tensor; // of the training graph; -1: none
+} WholePlan;
+WholePlan plan_write_whole(const Compilation *c);
+
 #endif

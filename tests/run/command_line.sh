@@ -47,7 +47,7 @@ expect 2 'takes no value' --stats=yes m.dnn
 expect 2 'needs a value' m.dnn -o
 expect 2 'needs a value' m.dnn --ranks
 expect 2 'is given twice' m.dnn -o a -o b
-expect 2 'goes with --stats, --compare or --sweep' --json m.dnn
+expect 2 'goes with --stats, --compare, --explain or --sweep' --json m.dnn
 expect 2 'would overwrite the model' m.dnn -o m.dnn
 expect 2 'standard output is taken' m.dnn -o - --stats
 expect 2 'ends before there is one' m.dnn -o a.cu --stop-after=parse
@@ -204,6 +204,7 @@ expect 0 '(gap 0 %), in .* s' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 '' m.dnn --machine=pcie2 --search=auto -o auto.cu --quiet
 check "--quiet says nothing of it" [ ! -s stderr ]
 
+"$PARCC" m.dnn --ranks 2 --plan-out 2.plan
 expect 0 '^auto .* 0 ' m.dnn --machine=pcie2 --compare
 check "--compare writes no program" [ ! -e m_par.cu ]
 expect 0 '^{.*"planner": "owt"' m.dnn --machine=pcie2 --compare --search=data,owt --json
@@ -215,6 +216,20 @@ expect 1 "no parameter 'btach'" m.dnn --machine=pcie2 --sweep=btach=4
 expect 0 '^ci .* sum' other.dnn --show-strategies=dense
 expect 1 "no operator 'danse'; did you mean 'dense'" other.dnn --show-strategies danse
 expect 2 'does not go with -o' other.dnn --show-strategies=all -o other.cu
+expect 0 'all else kept, the next best is' m.dnn --machine=pcie2 --search=data --explain dense1
+expect 0 '  runner-up  ' m.dnn --machine=pcie2 --search=auto --explain dense1.y
+expect 0 '  left out: pin: ' m.dnn --machine=pcie2 --search=data --explain x --candidates
+check "--explain writes no program" [ ! -e m_par.cu ]
+expect 0 '^{.*"groups": \[{"name": "dense1.w"' m.dnn --machine=pcie2 --search=data --explain dense1.w --json
+expect 0 "plan '2.plan'" m.dnn --machine=pcie2 --plan-in 2.plan --explain dense1
+expect 1 "no operator or layer 'dens1'; did you mean 'dense1'?" m.dnn --machine=pcie2 --explain dens1
+expect 1 'heads of attention' m.dnn --machine=pcie2 --search=megatron --explain dense1
+expect 2 'candidates goes with --explain' m.dnn --machine=pcie2 --candidates
+expect 2 'given twice' m.dnn --machine=pcie2 --explain a --explain b
+expect 2 'needs --machine' m.dnn --explain dense1
+expect 2 'two reports' m.dnn --machine=pcie2 --explain dense1 --compare
+expect 2 'several planners go with' m.dnn --machine=pcie2 --search=data,owt --explain dense1
+expect 2 'does not go with --plan-in' m.dnn --machine=pcie2 --compare --plan-in 2.plan
 expect 2 'needs --machine' m.dnn --compare
 expect 2 'needs --machine' m.dnn --sweep=devices=2
 expect 2 'does not go with -o' m.dnn --machine=pcie2 --compare -o x.cu

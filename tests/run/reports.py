@@ -1,18 +1,23 @@
 #!/usr/bin/python3
-"""Reports about several plans: --compare and --sweep, as JSON.
+"""Reports about plans: --compare, --sweep and --explain, as JSON.
 
 That what they say of a planner is what compiling with it says, to the last digit printed; that auto is not worse than any other;
-and that a planner without a plan says the same when it is asked for alone.
+and that a planner without a plan says the same when it is asked for alone. That what --explain says of a plan adds up to what is
+predicted of it, whoever made it; that the best plan which does something else is not better than the optimum, nor worse than the plan
+in which that alone is changed; and that a plan with one line changed costs what --explain says of it.
 """
 
 import json
 import os
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMPARED = [("mlp", ["--machine=p100x4x4", "--devices=8"]), ("lenet", ["--machine=k80x8", "--devices=3"])]
 SWEPT = [("mlp", "p100x4x4", ["data", "auto"], "devices", [1, 3, 5, 8]), ("lenet", "pcie2", ["owt"], "batch", [7, 64])]
+EXPLAINED = [("mlp", "p100x4x4", 8, "data", "dense1"), ("lenet", "k80x8", 3, "fsdp", "conv2.w"), ("alexnet", "p100x4x4", 4, "auto", "dense2"),
+             ("lenet", "p100x4x4", 4, "auto", "conv1"), ("mlp", "k80x8", 3, "random:3", "image")]
 
 failures = 0
 
@@ -70,9 +75,59 @@ def sweep(model, machine, planners, parameter, values):
         check_alone(f"{model}: {point['planner']} {own}", point, model, [f"--machine={machine}", own])
 
 
+def explain_group(what, group, step, planner):
+    candidates = group["candidates"]
+    chosen = [c for c in candidates if c["chosen"]]
+    others = [c["step_seconds"] for c in candidates if not c["chosen"]]
+    check(f"{what}: chosen", len(chosen) <= 1 and (len(chosen) == 1 or planner.startswith("random")))
+    check(f"{what}: what is chosen costs what the plan does", all(c["step_seconds"] == step for c in chosen))
+    check(f"{what}: sorted", [c["step_seconds"] for c in candidates] == sorted(c["step_seconds"] for c in candidates))
+    check(f"{what}: own", all(abs(c["own_seconds"] - group["own_seconds"]) <= 1e-5 * group["own_seconds"] for c in chosen))
+    for part, whole in [("operators", "own_seconds"), ("changes", "changes_seconds")]:
+        total = sum(entry["seconds"] for entry in group[part])
+        check(f"{what}: {part} {total}, {whole} {group[whole]}", abs(total - group[whole]) <= 1e-5 * total)
+    if planner == "auto":
+        runner_up = group["runner_up"]["step_seconds"]
+        check(f"{what}: runner-up {runner_up}", step <= runner_up <= min(others) * (1 + 1e-9))
+    elif others:
+        check(f"{what}: next", group["next_with_all_else_kept"]["step_seconds"] == min(others))
+
+
+def explain(model, machine, devices, planner, name):
+    with tempfile.TemporaryDirectory() as folder:
+        plan = os.path.join(folder, "plan")
+        options = [f"--machine={machine}", f"--devices={devices}"]
+        _, out, _ = parcc(model, *options, f"--plan={planner}", "--stats", "--json", "--plan-out", plan)
+        step = json.loads(out)["predicted"]["step_seconds"]
+        who = ["--plan-in", plan] if planner.startswith("random") else [f"--search={planner}"]
+        explained = json.loads(parcc(model, *options, *who, "--explain", name, "--candidates", "--json")[1])
+    what = f"{model} on {devices} of {machine}, {planner}"
+    check(f"{what}: a step of {explained['step_seconds']}, predicted {step}", explained["step_seconds"] == step)
+    check(f"{what}: groups", len(explained["groups"]) >= 1)
+    for group in explained["groups"]:
+        explain_group(f"{what}: {group['name']}", group, step, planner)
+
+
+# The parameters of mlp's first layer and their update, stored in parts: a line that data parallelism does not have.
+def change_one_line():
+    options = ["--machine=p100x4x4", "--devices=4"]
+    explained = json.loads(parcc("mlp", *options, "--search=data", "--explain", "dense1.w", "--candidates", "--json")[1])
+    said = {c["choice"]: c["step_seconds"] for c in explained["groups"][0]["candidates"]}
+    with tempfile.TemporaryDirectory() as folder:
+        plan = os.path.join(folder, "plan")
+        parcc("mlp", *options, "--search=data", "--plan-out", plan)
+        with open(plan, "a") as file:
+            file.write("store dense1.w  co/gpu\nupdate dense1.w  co/gpu\n")
+        step = json.loads(parcc("mlp", *options, "--plan-in", plan, "--stats", "--json")[1])["predicted"]["step_seconds"]
+    check(f"mlp with a line changed: {step}, explained as {said.get('co/gpu')}", step == said.get("co/gpu"))
+
+
 for case in COMPARED:
     compare(*case)
 for case in SWEPT:
     sweep(*case)
+for case in EXPLAINED:
+    explain(*case)
+change_one_line()
 print("reports:", f"{failures} failed" if failures else "all agree")
 sys.exit(failures != 0)
