@@ -221,3 +221,30 @@ int numbers_of(Numbers *numbers, const void *key, size_t size) {
   numbers->slot[i].size = size;
   return numbers->slot[i].number = numbers->len++;
 }
+
+// ---- words ---------------------------------------------------------------------------------------------------------
+
+static int word_map_slot(const WordMap *map, uint64_t key) {
+  const uint64_t hash = key * 0x9e3779b97f4a7c15u;
+  int i = (int)((hash ^ hash >> 32) & (uint64_t)(map->cap - 1));
+  while (map->slot[i].used && map->slot[i].key != key) i = (i + 1) & (map->cap - 1);
+  return i;
+}
+
+int *word_map_at(WordMap *map, uint64_t key) {
+  if (map->len * 2 >= map->cap) {
+    const WordMap old = *map;
+    map->cap = old.cap == 0 ? 64 : old.cap * 2;
+    map->slot = arena_alloc(map->arena, sizeof *map->slot * (size_t)map->cap);
+    for (int i = 0; i < old.cap; i++)
+      if (old.slot[i].used) map->slot[word_map_slot(map, old.slot[i].key)] = old.slot[i];
+  }
+  const int i = word_map_slot(map, key);
+  if (!map->slot[i].used) {
+    map->slot[i].key = key;
+    map->slot[i].value = -1;
+    map->slot[i].used = true;
+    map->len++;
+  }
+  return &map->slot[i].value;
+}

@@ -79,6 +79,15 @@ typedef struct Numbers {
 } Numbers;
 int numbers_of(Numbers *numbers, const void *key, size_t size); // of something new: numbers->len as it was
 
+// Map from words to int, insertion only.
+typedef struct WordMap {
+  Arena *arena;
+  struct { uint64_t key; int value; bool used; } *slot;
+  int len, cap;
+} WordMap;
+// Where the value of a key is kept until the next key is put in; a new one begins as -1.
+int *word_map_at(WordMap *map, uint64_t key);
+
 // Where in which text something was written. file is a display name; line and col count from 1; line 0: nowhere.
 typedef struct Loc {
   const char *file;

@@ -148,9 +148,14 @@ static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a +
 Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64_t extent) {
   if (cut->units == 0) return (Block){0, extent};
   Block block = {0, cut->units};
+  int at[MESH_MAX_AXES];
+  for (int a = mesh->n_axes - 1; a >= 0; a--) {
+    at[a] = rank % mesh->axis[a].size;
+    rank /= mesh->axis[a].size;
+  }
   for (int a = 0; a < mesh->n_axes; a++) {
     if (!(axes >> a & 1)) continue;
-    const Block part = block_of(block.len, 1, mesh->axis[a].size, mesh_coordinate(mesh, rank, 1u << a));
+    const Block part = block_of(block.len, 1, mesh->axis[a].size, at[a]);
     block = (Block){block.lo + part.lo, part.len};
   }
   if (block.len == 0) return (Block){0, 0};

@@ -108,8 +108,10 @@ static bool within(const Mesh *mesh, const Shape *shape, const Layout *inner, co
   for (int i = 0; i < shape->rank; i++) {
     const uint32_t x = layout_axes_of(inner, mesh->n_axes, i), y = layout_axes_of(outer, mesh->n_axes, i);
     if (x == y && (x == 0 || memcmp(&inner->cut[i], &outer->cut[i], sizeof(Cut)) == 0)) continue;
-    if (cut_along_batch(mesh, inner, i) && cut_over_ranks(mesh, outer, i) && !divides_further(mesh, inner, outer, i)) return false;
-    for (int rank = 0; rank < mesh_ranks(mesh); rank++) {
+    if (y == 0 || divides_further(mesh, inner, outer, i)) continue;
+    if (cut_along_batch(mesh, inner, i) && cut_over_ranks(mesh, outer, i)) return false;
+    for (int k = 0; k < mesh_parts(mesh, x | y); k++) {
+      const int rank = mesh_rank_at(mesh, x | y, k);
       const Block a = part(mesh, shape, inner, rank, i), b = part(mesh, shape, outer, rank, i);
       if (a.len > 0 && (a.lo < b.lo || a.lo + a.len > b.lo + b.len)) return false;
     }

@@ -2,6 +2,8 @@
 
 #include "sharding.h"
 
+#include <math.h>
+
 // ---- layouts wanted ------------------------------------------------------------------------------------------------
 
 static bool cut_by_ranks(const Mesh *mesh, const Layout *layout, int dim) {
@@ -185,7 +187,11 @@ static RouteCost plan_versions(Arena *arena, Arena *scratch, const Mesh *mesh, R
   const int n = versions->len;
   const bool partial = is_partial(&versions->at[0].layout);
   if (n <= 1) return (RouteCost){0, 0};
-  if (n == 2 && !partial) return routes_cost(routes, shape, versions->at[0].number, versions->at[1].number);
+  if (n == 2) {
+    const RouteCost direct = routes_cost(routes, shape, versions->at[0].number, versions->at[1].number);
+    versions->at[1].early = partial;
+    if (!partial || direct.amount < INFINITY) return direct;
+  }
   const Layout layout = whole_layout(mesh, versions, partial);
   const Version whole = version_of(routes, &layout);
   Tree tree = {.routes = routes, .shape = shape, .scratch = scratch, .n = n, .partial = partial};

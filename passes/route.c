@@ -24,7 +24,7 @@ typedef struct KnownShape {
 } KnownShape;
 
 typedef struct Step { // from one layout of a shape to another
-  bool known, possible;
+  bool possible;
   ReshardKind kind;
   uint32_t axes;
   RouteCost cost;
@@ -34,7 +34,8 @@ struct Routes {
   Arena *arena;
   const Mesh *mesh;
   const CostModel *model;
-  Numbers option_numbers, layout_numbers, shape_numbers, step_numbers, way_numbers;
+  Numbers option_numbers, layout_numbers, shape_numbers;
+  WordMap step_numbers, way_numbers; // by shape and two layouts
   VEC(Option) options;
   VEC(Known) layouts;
   VEC(KnownShape) shapes;
@@ -79,11 +80,17 @@ static Option option_of(const Layout *layout, int a) {
   return option;
 }
 
+// layout: NULL if it is to be built of its options.
 static int number_of_options(Routes *routes, const int *option, const Layout *layout) {
-  const int number = numbers_of(&routes->layout_numbers, option, sizeof *option * (size_t)routes->mesh->n_axes);
+  const int n_axes = routes->mesh->n_axes, number = numbers_of(&routes->layout_numbers, option, sizeof *option * (size_t)n_axes);
   if (number < routes->layouts.len) return number;
-  Known known = {.layout = *layout};
-  memcpy(known.option, option, sizeof *option * (size_t)routes->mesh->n_axes);
+  Known known = {.layout = layout != NULL ? *layout : layout_replicated()};
+  memcpy(known.option, option, sizeof *option * (size_t)n_axes);
+  for (int a = 0; a < n_axes && layout == NULL; a++) {
+    const Option *of_axis = &routes->options.at[option[a]];
+    known.layout.axis[a] = of_axis->axis;
+    if (of_axis->axis.kind == LAYOUT_SHARD) known.layout.cut[of_axis->axis.dim] = of_axis->cut;
+  }
   vec_push(routes->arena, &routes->layouts, known);
   return number;
 }
@@ -160,29 +167,23 @@ static void list_options(Search *s, bool few) {
   }
 }
 
-// The layout with one option for each axis; -1 if axes that cut one dimension do not agree how. Those of size 1 agree
-// with whatever the others do in the same units.
-static int build_layout(const Search *s, const int *chosen) {
-  Layout layout = {0};
-  for (int a = 0; a < s->mesh->n_axes; a++) {
-    const Option *option = &s->routes->options.at[chosen[a]];
-    layout.axis[a] = option->axis;
-    if (option->axis.kind != LAYOUT_SHARD) continue;
-    Cut *cut = &layout.cut[option->axis.dim];
-    const bool taken = cut->units != 0 && memcmp(cut, &option->cut, sizeof *cut) != 0;
-    if (taken && (s->mesh->axis[a].size > 1 || cut->units != option->cut.units)) return -1;
-    if (!taken) *cut = option->cut;
-  }
-  return routes_layout(s->routes, &layout);
+// Axes that cut one dimension agree how. Those of size 1 agree with whatever the others do in the same units.
+static bool agree(const Search *s, int a, int b, int option_a, int option_b) {
+  const Option *x = &s->routes->options.at[option_a], *y = &s->routes->options.at[option_b];
+  if (option_a == option_b || x->axis.kind != LAYOUT_SHARD || y->axis.kind != LAYOUT_SHARD || x->axis.dim != y->axis.dim) return true;
+  return (s->mesh->axis[a].size == 1 || s->mesh->axis[b].size == 1) && x->cut.units == y->cut.units;
 }
 
+// The layout of a state; -1: its axes do not agree.
 static int state_layout(const Search *s, int number) {
   int chosen[MESH_MAX_AXES];
   for (int a = 0; a < s->mesh->n_axes; a++) {
     chosen[a] = s->option[a][number % s->n_options[a]];
     number /= s->n_options[a];
+    for (int b = 0; b < a; b++)
+      if (!agree(s, a, b, chosen[a], chosen[b])) return -1;
   }
-  return build_layout(s, chosen);
+  return number_of_options(s->routes, chosen, NULL);
 }
 
 // ---- the search ----------------------------------------------------------------------------------------------------
@@ -192,16 +193,25 @@ static Step make_step(const Routes *routes, int shape, int from, int to) {
   const KnownShape *of = &routes->shapes.at[shape];
   const Layout *x = routes_layout_at(routes, from), *y = routes_layout_at(routes, to);
   Reshard step;
-  if (!reshard_find(routes->mesh, &of->shape, x, y, &step)) return (Step){.known = true};
+  if (!reshard_find(routes->mesh, &of->shape, x, y, &step)) return (Step){.possible = false};
   const double amount = routes->model != NULL ? cost_of_reshard(routes->model, &of->shape, x, y, step, of->element)
                                               : reshard_cost(routes->mesh, &of->shape, x, y, step, of->element);
-  return (Step){true, true, step.kind, step.axes, {amount, starts[reshard_how(step.kind)]}};
+  return (Step){true, step.kind, step.axes, {amount, starts[reshard_how(step.kind)]}};
+}
+
+static uint64_t key_of(int shape, int from, int to) {
+  enum { SHAPES = 1 << 20, LAYOUTS = 1 << 22 };
+  if (shape >= SHAPES || from >= LAYOUTS || to >= LAYOUTS) fatal("too many shapes or layouts of tensors");
+  return ((uint64_t)shape * LAYOUTS + (uint64_t)from) * LAYOUTS + (uint64_t)to;
 }
 
 static Step step_between(Routes *routes, int shape, int from, int to) {
-  const int key[] = {shape, from, to}, number = numbers_of(&routes->step_numbers, key, sizeof key);
-  if (number == routes->steps.len) vec_push(routes->arena, &routes->steps, make_step(routes, shape, from, to));
-  return routes->steps.at[number];
+  int *number = word_map_at(&routes->step_numbers, key_of(shape, from, to));
+  if (*number < 0) {
+    *number = routes->steps.len;
+    vec_push(routes->arena, &routes->steps, make_step(routes, shape, from, to));
+  }
+  return routes->steps.at[*number];
 }
 
 // Several axes that change differently do that at once only to where they are to be in the end.
@@ -241,15 +251,15 @@ static int search(Search *s, Routes *routes, int shape, int from, int to) {
   s->axes = reshard_axes(mesh, layout_at(s, from), layout_at(s, to));
   list_options(s, false);
   if (s->n_states > MAX_STATES) list_options(s, true);
-  int start = -1, end = -1;
+  const int start = 0; // every axis as it was
+  int end = -1;
   for (int i = 0; i < s->n_states; i++) {
     s->state[i] = (State){.layout = state_layout(s, i), .before = -1};
-    if (s->state[i].layout < 0) continue;
-    const Layout *layout = layout_at(s, s->state[i].layout);
-    if (start < 0 && reshard_axes(mesh, layout, layout_at(s, from)) == 0) start = i;
-    if (end < 0 && reshard_axes(mesh, layout, layout_at(s, to)) == 0) end = i;
+    if (end < 0 && s->state[i].layout == to) end = i;
   }
-  if (start < 0) fatal("a change from a layout that is none");
+  if (s->state[start].layout < 0) fatal("a change from a layout that is none");
+  for (int i = 0; i < s->n_states && end < 0; i++)
+    if (s->state[i].layout >= 0 && reshard_axes(mesh, layout_at(s, s->state[i].layout), layout_at(s, to)) == 0) end = i;
   if (end < 0) { // cut along the batch in units of its own: there is no other like it
     end = s->n_states++;
     s->state[end] = (State){.layout = to, .before = -1};
@@ -277,11 +287,12 @@ Route route_find(Routes *routes, int shape, int from, int to) {
 }
 
 RouteCost routes_cost(Routes *routes, int shape, int from, int to) {
-  const int key[] = {shape, from, to}, number = numbers_of(&routes->way_numbers, key, sizeof key);
-  if (number == routes->ways.len) {
+  int *number = word_map_at(&routes->way_numbers, key_of(shape, from, to));
+  if (*number < 0) {
     Search s;
     const int end = search(&s, routes, shape, from, to);
+    *number = routes->ways.len;
     vec_push(routes->arena, &routes->ways, end >= 0 ? s.state[end].cost : (RouteCost){INFINITY, 0});
   }
-  return routes->ways.at[number];
+  return routes->ways.at[*number];
 }

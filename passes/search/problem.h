@@ -32,11 +32,8 @@ typedef struct SearchProblem {
   Candidates *of;  // by group
   Cfn cfn;         // variable i is group i
   int n_approximate; // tensors whose changes of layout are counted for each group alone, since too many groups touch them
-  // While the problem is built: what is known of the costs of tensors.
-  Arena *scratch;
+  Arena *scratch;  // while the problem is built
   Routes *routes;
-  Numbers cost_numbers;
-  VEC(double) costs;
 } SearchProblem;
 
 // Every choice that leaves each rank some of each dimension that is split.
@@ -46,8 +43,11 @@ bool problem_is_useful(const Group *group, const Candidate *candidate, const Mes
 
 // The mesh is without the batch. Shardings and layouts of the training graph are overwritten.
 SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const ProblemSpace *space);
-// Lets the operators and stored tensors of a group lie as a candidate of it says.
+// Lets the operators and stored tensors of a group lie as a candidate of it says (laying.c); only what it stores; or only one of its
+// operators, a view by how its operand lies.
 void problem_lay_group(SearchProblem *problem, int group, int candidate);
+void problem_lay_stored(SearchProblem *problem, int group, const Candidate *candidate);
+void problem_lay_op(SearchProblem *problem, const Group *group, int op, const Candidate *candidate);
 // The plan of an assignment: a line for every operator, input and parameter.
 Plan problem_plan(const SearchProblem *problem, const int *value);
 

@@ -1,0 +1,43 @@
+// How operators and tensors lie under a candidate of their group.
+#include "problem.h"
+
+#include "../sharding.h"
+
+static bool is_optimizer_state(const Tensor *t) { return t->role == ROLE_STATE && t->of >= 0; }
+
+// The optimizer's states lie as the update is divided.
+void problem_lay_stored(SearchProblem *p, int number, const Candidate *candidate) {
+  const Group *group = &p->groups.list.at[number];
+  const Graph *graph = p->groups.graph;
+  const OpSharding own = candidate_sharding(group, candidate, -1, p->cost.mesh);
+  Tensor *t = graph_tensor(graph, group->tensor);
+  t->layout = plan_layout(&own, t, p->cost.mesh);
+  const int update = group->ops.len > 0 ? group->ops.at[group->ops.len - 1] : -1;
+  const OpSharding of_update = candidate_sharding(group, candidate, update, p->cost.mesh);
+  for (int s = 0; s < p->planner.kept[group->tensor].len && group->kind == GROUP_PARAM; s++) {
+    Tensor *state = graph_tensor(graph, p->planner.kept[group->tensor].at[s]);
+    const bool same = plan_same_shape(state, t);
+    if (is_optimizer_state(state)) state->layout = same ? plan_layout(&of_update, state, p->cost.mesh) : layout_replicated();
+  }
+}
+
+void problem_lay_op(SearchProblem *p, const Group *group, int id, const Candidate *candidate) {
+  const Mesh *mesh = p->cost.mesh;
+  Graph *graph = p->model->train;
+  Op *op = &graph->ops.at[id];
+  op->sharding = op->kind == OP_VIEW ? sharding_replicate() : candidate_sharding(group, candidate, id, mesh);
+  for (int a = 0; a < mesh->n_axes && op->kind == OP_VIEW; a++) plan_follow_operands(&op->sharding, &p->planner, graph, op, a);
+  for (int r = 0; r < op_results(op); r++) {
+    Layout layout = sharding_result(graph, op, r, mesh);
+    for (int a = 0; a < mesh->n_axes; a++)
+      if (layout.axis[a].kind == LAYOUT_PARTIAL && mesh->axis[a].size == 1) layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+    graph_tensor(graph, op_result(op, r))->layout = layout;
+  }
+}
+
+void problem_lay_group(SearchProblem *p, int number, int value) {
+  const Candidate *candidate = &p->of[number].list[value];
+  const Group *group = &p->groups.list.at[number];
+  if (group->kind != GROUP_OPS) problem_lay_stored(p, number, candidate);
+  for (int i = 0; i < group->ops.len; i++) problem_lay_op(p, group, group->ops.at[i], candidate);
+}
