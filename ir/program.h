@@ -31,6 +31,8 @@ typedef struct RankBlock {
   const char *base; // the name that was wished for
 } RankBlock;
 
+enum { BUFFER_ALIGN = 256 }; // bytes: in the arena a buffer begins at a multiple of it
+
 typedef struct Buffer {
   int64_t bytes;     // of the largest rank
   bool persistent;   // parameters, states, inputs: live all the time

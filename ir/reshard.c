@@ -119,12 +119,14 @@ static bool within(const Mesh *mesh, const Shape *shape, const Layout *inner, co
   return true;
 }
 
-// The longest part of a dimension: the first one where it is cut plainly, any one where windows are held.
+// The longest part of a dimension: all of it where nothing divides it, the first one where it is cut plainly, any one where windows
+// are held.
 static int64_t longest_part(const Mesh *mesh, const Shape *shape, const Layout *layout, int dim) {
   const uint32_t axes = layout_axes_of(layout, mesh->n_axes, dim);
+  const int parts = mesh_parts(mesh, axes);
+  if (parts == 1 || layout->cut[dim].units == 0) return shape->extent[dim];
   if (cut_is_plain(&layout->cut[dim], shape->extent[dim])) return part(mesh, shape, layout, 0, dim).len;
   int64_t longest = 0;
-  const int parts = layout->cut[dim].units == 0 ? 1 : mesh_parts(mesh, axes);
   for (int i = 0; i < parts; i++) longest = max_i64(longest, part(mesh, shape, layout, mesh_rank_at(mesh, axes, i), dim).len);
   return longest;
 }

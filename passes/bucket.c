@@ -23,7 +23,6 @@ enum {
   SMALLEST_PART = LARGEST_BUCKET / 2,
   LARGEST_PART = LARGEST_BUCKET + LARGEST_BUCKET / 2
 }; // to end at a like place
-enum { ALIGNED = 256 };
 
 typedef struct Bucket {
   int id; // from 1
@@ -93,7 +92,7 @@ static void note_use(void *ctx, int tensor, bool written) {
 // What is more aligned comes first, so that every member begins at a multiple of as much as its size is a multiple of.
 static int64_t alignment(const Program *p, int tensor) {
   int64_t a = 1;
-  while (a < ALIGNED && buffer_of(p, tensor)->bytes % (2 * a) == 0) a *= 2;
+  while (a < BUFFER_ALIGN && buffer_of(p, tensor)->bytes % (2 * a) == 0) a *= 2;
   return a;
 }
 

@@ -35,7 +35,7 @@ static double tensor_bytes(const Compilation *copy) {
   for (int t = 0; t < train->tensors.len; t++) {
     const Tensor *tensor = graph_tensor(train, t);
     const Shape shape = shape_of(tensor);
-    sum += (double)layout_elements(&copy->mesh, &shape, &tensor->layout) * cost_element(copy->cost, tensor->type);
+    sum += (double)layout_elements(&copy->mesh, &shape, &tensor->layout) * cost_element(copy->cost, tensor->type) + BUFFER_ALIGN;
   }
   return sum;
 }

@@ -7,7 +7,7 @@
 typedef struct Evaluation {
   const char *refused; // why it is no plan of this model, in the arena of the compilation; NULL: it is one
   Cost cost;           // of a training step
-  double tensor_bytes; // of all tensors of a training step at once, on the rank that has most
+  double tensor_bytes; // of all tensors of a training step at once, each a buffer, on the rank that has most
   int64_t arena_bytes; // that a device needs; 0: not asked for
 } Evaluation;
 

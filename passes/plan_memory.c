@@ -1,7 +1,7 @@
 // plan-memory: a place in one arena for every buffer, by lifetime.
 //
 // Requires: a scheduled program. Guarantees: buffers whose lifetimes overlap do not overlap in the arena; offsets are
-// multiples of 256 bytes; arena_bytes is the peak and lower_bound the largest sum of buffers that live at one step.
+// multiples of BUFFER_ALIGN; arena_bytes is the peak and lower_bound the largest sum of buffers that live at one step.
 //
 // A result takes the buffer of an operand that dies with it, where the kernel allows that. Then buffers are placed one
 // after the other, each at the lowest offset that is free during its whole life, in several orders; the best is kept.
@@ -12,7 +12,6 @@
 #include "inplace.h"
 #include "passes.h"
 
-enum { ALIGN = 256 };
 enum { SMALL = 16384 }; // bytes not worth sharing a place and a name
 
 typedef struct Planner {
@@ -22,7 +21,7 @@ typedef struct Planner {
   int *tensor_in, *next_tensor;      // by buffer: a tensor in it; by tensor: the next one in its buffer; -1: no more
 } Planner;
 
-static int64_t aligned(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
+static int64_t aligned(int64_t bytes) { return (bytes + BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN; }
 
 // ---- lifetimes ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,283 @@
+// What --search=auto promises, on random models: no plan of its space is cheaper, and none that fits the memory of a device. Every
+// plan is lowered, and what is lowered counts; the tables that auto reads, and its solver, are not asked.
+#include "../../passes/search/problem.h"
+
+#include <math.h>
+
+#include "../../frontend/frontend.h"
+#include "../../frontend/parse.h"
+#include "../../passes/evaluate.h"
+#include "check.h"
+
+enum { MODELS = 300, LEAST_PLANS = 8, MOST_PLANS = 200 };
+
+static uint64_t state;
+static int below(int n) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (int)((state >> 33) % (uint64_t)n);
+}
+
+// ---- random models: tensors t0, t1, ... of one shape ----------------------------------------------------------------
+
+enum { CHAIN, FORK_JOIN, SKIPS, GRID, SHARED, KINDS };
+
+typedef struct Writer {
+  Text text;
+  int rows, columns;
+  int tensors, params;
+  bool shared; // all operators have one parameter
+} Writer;
+
+static int param(Writer *w) { // [columns]
+  if (!w->shared || w->params == 0) text_printf(&w->text, "  param p%d[%d] = normal();\n", w->params++, w->columns);
+  return w->params - 1;
+}
+
+static int add_unary(Writer *w, int x) {
+  const int y = w->tensors++;
+  Text *text = &w->text;
+  switch (below(7)) {
+  case 0: {
+    const int p = param(w);
+    text_printf(text, "  t%d[i, j] = tanh(t%d[i, j] * p%d[j]);\n", y, x, p);
+    break;
+  }
+  case 1: text_printf(text, "  t%d = tanh(t%d);\n", y, x); break;
+  case 2: text_printf(text, "  t%d[i, j = %d] = t%d[i, %d - j] * 0.5;\n", y, w->columns, x, w->columns - 1); break;
+  case 3: text_printf(text, "  t%d = softmax(t%d);\n", y, x); break;
+  case 4: text_printf(text, "  t%d[i, j] = t%d[i, j] + select(i > 0, t%d[i - 1, j], 0);\n", y, x, x); break;
+  case 5: text_printf(text, "  t%d[i, j] = t%d[i, j] / (1 + sum(k) t%d[k, j] * t%d[k, j]);\n", y, x, x, x); break;
+  default:
+    text_printf(text, "  param w%d[%d, %d] = normal();\n", y, w->columns, w->columns);
+    text_printf(text, "  t%d[i, j] = sum(k) t%d[i, k] * w%d[k, j];\n", y, x, y);
+  }
+  return y;
+}
+
+static int add_binary(Writer *w, int a, int b) {
+  const int y = w->tensors++;
+  switch (below(3)) {
+  case 0: text_printf(&w->text, "  t%d[i, j] = sum(k, l) t%d[i, k] * t%d[l, k] * t%d[l, j];\n", y, a, b, b); break;
+  case 1: text_printf(&w->text, "  t%d[i, j] = t%d[i, j] * t%d[i, j];\n", y, a, b); break;
+  default: text_printf(&w->text, "  t%d = t%d + t%d;\n", y, a, b);
+  }
+  return y;
+}
+
+// Returns the last tensor.
+static int add_body(Writer *w, int kind) {
+  int x = 0, a, b;
+  switch (kind) {
+  case CHAIN:
+    for (int i = 2 + below(2); i > 0; i--) x = add_unary(w, x);
+    return x;
+  case FORK_JOIN:
+    x = add_unary(w, x);
+    a = add_unary(w, x);
+    b = add_unary(w, x);
+    return add_binary(w, a, b);
+  case SKIPS:
+    for (int i = 0; i < 2; i++) {
+      a = add_unary(w, x);
+      x = add_binary(w, x, a);
+    }
+    return x;
+  case GRID:
+    a = add_unary(w, x);
+    b = add_unary(w, a);
+    x = add_binary(w, a, x);
+    return add_binary(w, b, x);
+  default:
+    a = add_unary(w, x);
+    b = add_binary(w, a, x);
+    return add_unary(w, b);
+  }
+}
+
+static const char *random_model(Arena *arena, int kind, bool large) {
+  const int scale = large ? 64 : 1, rows = scale * (1 + below(4)), columns = scale * (1 + below(4));
+  Writer w = {.text = {.arena = arena}, .rows = rows, .columns = columns, .tensors = 1, .shared = kind == SHARED};
+  text_printf(&w.text, "model m(batch = %d) {\n  input t0[batch, %d];\n", w.rows, w.columns);
+  const int last = add_body(&w, kind);
+  text_printf(&w.text, "  loss = mean(t%d * t%d);\n}\n", last, last);
+  text_printf(&w.text, "train { optimizer = sgd(lr = 0.1%s); steps = 1; }\n", below(2) == 0 ? ", momentum = 0.9" : "");
+  return text_str(&w.text);
+}
+
+// Slow enough for dividing to pay, or not.
+static Machine random_machine(void) {
+  const double rate = pow(10, 4 + below(5)), link = pow(10, 4 + below(5)), latency = pow(10, -7 + below(3));
+  return (Machine){.name = "m",
+                   .device = {"gpu", rate, rate / 2, rate * (1 + below(3)), 1e9, latency},
+                   .n_levels = 3,
+                   .level = {{"board", "bus", 3, link, latency, false},
+                             {"node", "wire", 3, link / (1 + below(4)), latency * 2, below(2) == 0},
+                             {"rack", "net", 3, link / (1 + below(9)), latency * 3, true}}};
+}
+
+static Mesh random_mesh(void) {
+  static const char *const name[] = {"a", "b", "c"};
+  Mesh mesh = {.n_axes = 1 + below(3)};
+  for (int a = 0; a < mesh.n_axes; a++) mesh.axis[a] = (MeshAxis){name[a], 2 + (below(4) == 0)};
+  return mesh;
+}
+
+// ---- every plan ----------------------------------------------------------------------------------------------------
+
+typedef struct Trial {
+  Arena *arena;
+  const char *text; // the model
+  bool large;       // tensors of some kilobytes, so that limits on memory mean something
+  Machine machine;
+  Compilation c; // before the pass "plan"
+  SearchProblem *problem;
+  int64_t plans;
+  Evaluation *found; // by plan
+} Trial;
+
+static Arena *prelude_arena;
+static const AstFile *prelude;
+
+static void open_trial(Trial *t, int number) {
+  const ElabOptions options = {0};
+  const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
+  state = (uint64_t)number * 7919 + 1;
+  t->arena = arena_new();
+  t->large = below(2) == 0;
+  t->text = random_model(t->arena, number % KINDS, t->large);
+  t->machine = random_machine();
+  t->c = (Compilation){.arena = t->arena, .machine = &t->machine, .mesh = random_mesh(), .problems = {.arena = t->arena}};
+  t->c.plan_source.kind = PLAN_AUTO;
+  t->c.model = elab_model(t->arena, prelude, parse_text(t->arena, "m.dnn", t->text, strlen(t->text)), &options);
+  for (int pass = 0; pass < pipeline_find("plan"); pass++) pipeline_run(&t->c, pass);
+  cost_mark_inlined(t->c.model->train);
+  t->problem = problem_new(t->arena, t->c.model, &t->c.mesh, &t->machine, &all);
+  t->plans = 1;
+  for (int x = 0; x < t->problem->cfn.variables.len && t->plans <= MOST_PLANS; x++) t->plans *= t->problem->cfn.variables.at[x].n_values;
+}
+
+static bool next(const Cfn *cfn, int *value) {
+  for (int x = 0; x < cfn->variables.len; x++) {
+    if (++value[x] < cfn->variables.at[x].n_values) return true;
+    value[x] = 0;
+  }
+  return false;
+}
+
+static void fail_plan(const Trial *t, const Plan *plan, const char *refused, double said, double found) {
+  Text text = {.arena = t->arena};
+  plan_print(plan, &text);
+  check_fail("a plan: the tables say %.17g, the lowered graph takes %.17g%s%s\n%s%s", said, found, refused != NULL ? "; refused: " : "",
+             refused != NULL ? refused : "", t->text, text_str(&text));
+}
+
+// Lowers all plans. What the tables say of each is what is found; of a model the first that differs is told.
+static void try_plans(Trial *t) {
+  const Cfn *cfn = &t->problem->cfn;
+  int *value = NEW_ARRAY(t->arena, int, cfn->variables.len), n = 0;
+  bool same = true;
+  t->found = NEW_ARRAY(t->arena, Evaluation, t->plans);
+  do {
+    const Plan plan = problem_plan(t->problem, value);
+    const Evaluation found = t->large ? evaluate_plan(&t->c, &plan) : evaluate_cost(&t->c, &plan);
+    const double said = cfn_cost(cfn, value);
+    const bool right = found.refused == NULL && fabs(found.cost.step - said) <= 1e-12 * said;
+    if (same && !right) fail_plan(t, &plan, found.refused, said, found.cost.step);
+    same &= right;
+    t->found[n++] = found;
+  } while (next(cfn, value));
+  CHECK(same && n == t->plans && t->problem->n_approximate == 0);
+}
+
+// The cheapest that fits; INFINITY: none does.
+static double least_cost(const Trial *t, double memory) {
+  double least = INFINITY;
+  for (int i = 0; i < t->plans; i++)
+    if ((double)t->found[i].arena_bytes <= memory) least = fmin(least, t->found[i].cost.step);
+  return least;
+}
+
+// What fits of the plans of other planners, which auto takes, too: some are none of its space.
+static double least_of_planners(Trial *t) {
+  double least = INFINITY;
+  for (int kind = 0; kind < PLAN_NAMED; kind++) {
+    Plan plan;
+    Search search;
+    if (kind == PLAN_AUTO || evaluate_planner(&t->c, (PlanSourceKind)kind, &plan, &search) != NULL) continue;
+    const Evaluation found = evaluate_plan(&t->c, &plan);
+    if (found.refused == NULL && (double)found.arena_bytes <= t->machine.device.memory) least = fmin(least, found.cost.step);
+  }
+  return least;
+}
+
+// But for the order of a sum.
+static bool near(double a, double b) { return a == b || fabs(a - b) <= 1e-12 * fabs(b); }
+
+static int divided, limited, exact; // models: where dividing something pays, with a limit, and auto found the best of those
+
+typedef struct Best { double cost, of_space; } Best; // of all plans; of those that are searched
+
+static Best run_auto(Trial *t, Search *search) {
+  Plan plan;
+  CHECK(evaluate_planner(&t->c, PLAN_AUTO, &plan, search) == NULL);
+  const double of_space = least_cost(t, t->machine.device.memory);
+  return (Best){fmin(of_space, least_of_planners(t)), of_space};
+}
+
+static void try_auto(Trial *t) {
+  Search search;
+  const Best best = run_auto(t, &search);
+  const bool proved = search.bound == search.cost || !near(best.cost, best.of_space);
+  if (!CHECK(near(search.cost, best.cost) && proved)) check_fail("auto: %.17g, bound %.17g, not %.17g\n%s", search.cost, search.bound, best.cost, t->text);
+  divided += !near(best.of_space, t->found[0].cost.step);
+}
+
+// A limit that the cheapest plan does not keep; 0: there is none.
+static double random_limit(const Trial *t) {
+  const double least = least_cost(t, INFINITY);
+  double low = INFINITY, high = 0;
+  for (int i = 0; i < t->plans; i++) {
+    low = fmin(low, (double)t->found[i].arena_bytes);
+    if (near(t->found[i].cost.step, least)) high = fmax(high, (double)t->found[i].arena_bytes);
+  }
+  return low < high ? low + floor((high - low) * below(100) / 100) : 0;
+}
+
+// What fits is known when it is lowered only, and auto looks at few plans: it may find another than the best, but it says no more
+// than it knows.
+static void try_limited(Trial *t) {
+  Search search;
+  t->machine.device.memory = random_limit(t);
+  if (t->machine.device.memory == 0) return;
+  const Best best = run_auto(t, &search);
+  if (!CHECK(search.bound <= best.cost * (1 + 1e-12) && search.cost >= best.cost * (1 - 1e-12)))
+    check_fail("auto, limited: %.17g, bound %.17g, not %.17g\n%s", search.cost, search.bound, best.cost, t->text);
+  limited++;
+  exact += near(search.cost, best.cost);
+}
+
+// False where the model has too few or too many plans.
+static bool try_model(int number) {
+  Trial t;
+  open_trial(&t, number);
+  const bool tried = t.plans >= LEAST_PLANS && t.plans <= MOST_PLANS;
+  if (tried) {
+    try_plans(&t);
+    try_auto(&t);
+    if (t.large) try_limited(&t);
+  }
+  arena_free(t.arena);
+  return tried;
+}
+
+static void every_plan_of_random_models(void) {
+  prelude_arena = arena_new();
+  prelude = parse_prelude(prelude_arena);
+  int tried = 0;
+  for (int number = 0; tried < MODELS && number < 100 * MODELS; number++) tried += try_model(number);
+  CHECK_INT(tried, MODELS);
+  CHECK(divided > 100 && limited > 10 && 2 * exact > limited);
+  arena_free(prelude_arena);
+}
+
+CHECKS(TEST(every_plan_of_random_models))
