@@ -208,6 +208,16 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   return EXIT_RIGHT;
 }
 
+// The pass "plan", with what is told of it.
+static void run_plan(Driver *d, Compilation *c) {
+  if (c->machine != NULL && !d->options.quiet && c->plan_source.kind != PLAN_DATA) d->data_step = driver_data_step(c);
+  const double before = now_ms();
+  driver_progress(d, "parcc: planning");
+  pipeline_run(c, pipeline_find("plan"));
+  driver_progress(d, "");
+  d->plan_ms = now_ms() - before;
+}
+
 static int compile(Driver *d) {
   const Options *o = &d->options;
   CfnFormat format;
@@ -236,10 +246,8 @@ static int compile(Driver *d) {
   PlanTexts plan = {NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     const bool planned = stage == FIRST_PASS + pipeline_find("plan");
-    if (planned && c.machine != NULL && !o->quiet && c.plan_source.kind != PLAN_DATA) d->data_step = driver_data_step(&c);
-    const double before = now_ms();
-    if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
-    if (planned) d->plan_ms = now_ms() - before;
+    if (planned) run_plan(d, &c);
+    else if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
     if (planned && !write_problem(d, &c)) return EXIT_INPUT;
     if (diag_problems(&c.problems)) return EXIT_INPUT;
     if (planned) plan = plan_texts(d, &c);
