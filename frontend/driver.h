@@ -17,9 +17,6 @@ typedef struct Driver {
 } Driver;
 
 double now_ms(void);
-// What is going on, on a line of standard error that the next one takes the place of ("" at the end): for a person to see, only where
-// that is a terminal.
-void driver_progress(const Driver *d, const char *text);
 // The compilation that the command line asks for, but for these: with its model, before the first pass. c->model is NULL after
 // errors, which have been reported.
 Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh);

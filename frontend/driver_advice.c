@@ -17,7 +17,8 @@ typedef bool FitsFn(const Advice *a, int number);
 static bool has_plan(const Advice *a, const ElabOptions *elab, const Mesh *mesh) {
   Plan plan;
   Search search = {0};
-  const Compilation c = driver_begin_plan(a->d, a->file, elab, mesh);
+  Compilation c = driver_begin_plan(a->d, a->file, elab, mesh);
+  c.any_plan = true;
   return c.model != NULL && evaluate_planner(&c, PLAN_AUTO, &plan, &search) == NULL && search.cost < INFINITY;
 }
 
@@ -68,13 +69,13 @@ static bool has_batch(const AstFile *file) {
   return false;
 }
 
-// Smaller batches, in steps of an eighth to a sixteenth.
+// Smaller batches, in steps of a quarter to an eighth.
 static Counts smaller_batches(const Advice *a, int64_t batch) {
   Counts counts = {0};
   if (!has_batch(a->file) || batch > INT32_MAX) return counts;
   for (int64_t whole = batch; whole > 0; whole /= 2)
-    for (int part = 15; part >= 8; part--) {
-      const int64_t n = whole * part / 16;
+    for (int part = 7; part >= 4; part--) {
+      const int64_t n = whole * part / 8;
       if (n > 0 && n < batch && (counts.len == 0 || n < counts.at[counts.len - 1])) vec_push(a->d->arena, &counts, (int)n);
     }
   return counts;
@@ -84,7 +85,7 @@ const char *driver_what_fits(Driver *d, const AstFile *file, int64_t batch) {
   const Advice advice = {d, file};
   const Counts devices = more_devices(&advice), batches = smaller_batches(&advice, batch);
   const int n = first_fitting(&advice, fits_devices, &devices), b = first_fitting(&advice, fits_batch, &batches);
-  if (n == 0 && b == 0) return "no number of its devices and no smaller batch does";
+  if (n == 0 && b == 0) return "no number of its devices and no smaller batch would do";
   const char *of_devices = n > 0 ? arena_printf(d->arena, "%d of its devices%s", n, b > 0 ? ", or " : "") : "";
   return arena_printf(d->arena, "%s%s would do", of_devices, b > 0 ? arena_printf(d->arena, "a batch of %d", b) : "");
 }

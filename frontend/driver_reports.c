@@ -11,7 +11,8 @@
 #include "driver.h"
 #include "output.h"
 
-void driver_progress(const Driver *d, const char *text) {
+// What is going on, on a line that the next one takes the place of: only for a person to see.
+static void show_progress(const Driver *d, const char *text) {
   if (!d->options.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K%s", text);
 }
 
@@ -47,11 +48,11 @@ int driver_compare(Driver *d, const AstFile *file) {
   if (c.model == NULL) return EXIT_INPUT;
   Comparison comparison = {.compilation = &c, .data = try_planner(&c, PLAN_DATA)};
   for (int i = 0; i < planners.len; i++) {
-    driver_progress(d, arena_printf(d->arena, "parcc: %s, %d of %d", plan_source_name(planners.at[i].kind), i + 1, planners.len));
+    show_progress(d, arena_printf(d->arena, "parcc: %s, %d of %d", plan_source_name(planners.at[i].kind), i + 1, planners.len));
     const PlanSourceKind kind = planners.at[i].kind;
     vec_push(d->arena, &comparison.outcomes, kind == PLAN_DATA ? comparison.data : try_planner(&c, kind));
   }
-  driver_progress(d, "");
+  show_progress(d, "");
   return output_stdout(compare_print(&comparison, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
 }
 
@@ -65,13 +66,13 @@ int driver_explain(Driver *d, const AstFile *file) {
   Plan plan = c.plan;
   if (o->plan_in == NULL) {
     Search search;
-    driver_progress(d, arena_printf(d->arena, "parcc: %s", plan_source_name(o->plan.kind)));
+    show_progress(d, arena_printf(d->arena, "parcc: %s", plan_source_name(o->plan.kind)));
     const char *refused = evaluate_planner(&c, o->plan.kind, &plan, &search);
-    driver_progress(d, "");
+    show_progress(d, "");
     if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
   }
   if (diag_problems(&problems)) return EXIT_INPUT;
-  const Explanation explanation = explain_plan(&c, &plan, o->explain, &problems);
+  const Explanation explanation = explain_plan(&c, &plan, o->explain, o->candidates, &problems);
   if (diag_problems(&problems)) return EXIT_INPUT;
   return output_stdout(explain_print(&explanation, o->candidates, o->json)) ? EXIT_RIGHT : EXIT_INPUT;
 }
@@ -99,10 +100,10 @@ static bool try_value(Driver *d, const AstFile *file, const PlanSources *planner
   for (int p = 0; p < planners->len; p++) {
     const PlanSourceKind kind = planners->at[p].kind;
     Outcome *outcome = &result->outcome[i * planners->len + p];
-    driver_progress(d, arena_printf(d->arena, "parcc: %s=%lld, %s", result->parameter, value, plan_source_name(kind)));
+    show_progress(d, arena_printf(d->arena, "parcc: %s=%lld, %s", result->parameter, value, plan_source_name(kind)));
     *outcome = wrong != NULL ? (Outcome){.planner = plan_source_name(kind), .reason = wrong} : try_planner(&c, kind);
   }
-  driver_progress(d, "");
+  show_progress(d, "");
   return true;
 }
 

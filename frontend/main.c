@@ -187,9 +187,10 @@ static bool fits_machine(Driver *d, const AstFile *file, const Compilation *c) {
   if (!d->options.quiet) report_predicted(d, c);
   if (need <= have) return true;
   const bool read = c->plan_source.kind == PLAN_FILE;
-  const char *advice = c->plan_source.kind == PLAN_AUTO ? driver_what_fits(d, file, c->model->batch)
-                                                        : "--search=auto looks for a plan that needs less";
-  fprintf(stderr, "parcc: %s: a device needs %.3g GiB and has %.3g GiB: %s\n", read ? "warning" : "error", need / GIB, have / GIB, advice);
+  fprintf(stderr, "parcc: %s: a device needs %.3g GiB and has %.3g GiB\n", read ? "warning" : "error", need / GIB, have / GIB);
+  const bool is_auto = c->plan_source.kind == PLAN_AUTO;
+  fprintf(stderr, "parcc: note: %s\n",
+          is_auto ? driver_what_fits(d, file, c->model->batch) : "--search=auto looks for a plan that needs less");
   return read;
 }
 
@@ -206,16 +207,6 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   if (o->verbose) fprintf(stderr, "parcc: %8.2f ms  emit\n", now_ms() - d->started);
   if (o->out == NULL && !o->quiet) fprintf(stderr, "parcc: wrote %s\n", out);
   return EXIT_RIGHT;
-}
-
-// The pass "plan", with what is told of it.
-static void run_plan(Driver *d, Compilation *c) {
-  if (c->machine != NULL && !d->options.quiet && c->plan_source.kind != PLAN_DATA) d->data_step = driver_data_step(c);
-  const double before = now_ms();
-  driver_progress(d, "parcc: planning");
-  pipeline_run(c, pipeline_find("plan"));
-  driver_progress(d, "");
-  d->plan_ms = now_ms() - before;
 }
 
 static int compile(Driver *d) {
@@ -246,8 +237,10 @@ static int compile(Driver *d) {
   PlanTexts plan = {NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     const bool planned = stage == FIRST_PASS + pipeline_find("plan");
-    if (planned) run_plan(d, &c);
-    else if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
+    if (planned && c.machine != NULL && !o->quiet && c.plan_source.kind != PLAN_DATA) d->data_step = driver_data_step(&c);
+    const double before = now_ms();
+    if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
+    if (planned) d->plan_ms = now_ms() - before;
     if (planned && !write_problem(d, &c)) return EXIT_INPUT;
     if (diag_problems(&c.problems)) return EXIT_INPUT;
     if (planned) plan = plan_texts(d, &c);

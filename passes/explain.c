@@ -54,34 +54,20 @@ static Candidates all_others(const void *ctx, Arena *arena, const Groups *groups
   return others;
 }
 
-// The plan with the cheapest other choice for the group, as an assignment to begin with; NULL: some group does what is no candidate.
-static const int *kept_assignment(const Explainer *e, const SearchProblem *problem, int number, const Candidate *next) {
-  int *start = NEW_ARRAY(e->arena, int, e->groups.list.len);
-  for (int g = 0; g < e->groups.list.len; g++) {
-    const Candidates *of = &problem->of[g];
-    int i = 0;
-    while (i < of->n && (g == number ? memcmp(&of->list[i], next, sizeof *next) != 0 : !explain_is_chosen(e, g, &of->list[i]))) i++;
-    if (i == of->n) return NULL;
-    start[g] = i;
-  }
-  return start;
-}
-
-// The best plan that is found in which the group does something else, if it is better than to keep all else.
+// The best plan in which the group does something else.
 static void search_runner_up(const Explainer *e, int number, ExplainedGroup *g) {
   Arena *arena = arena_new();
   const Other other = {e, number};
   const ProblemSpace space = {SEARCH_SECONDS, false, all_others, &other};
   const Compilation *copy = evaluate_copy(e->c, &e->whole.plan, arena);
-  cost_mark_inlined(copy->model->train);
-  const SearchProblem *problem = problem_new(arena, copy->model, &e->c->mesh, e->c->machine, &space);
-  const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, kept_assignment(e, problem, number, &g->next->candidate));
-  if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
-  const Plan plan = problem_plan(problem, solution.value);
-  const Search search = {.done = true, .cost = solution.cost, .bound = solution.bound};
-  const Outcome found = outcome_of(e->c, PLAN_AUTO, &plan, NULL, &search, 0);
-  if (found.reason == NULL && found.cost.step < g->next->step) {
-    g->runner_up = found;
+  if (all_others(&other, arena, &e->groups, number, &e->c->mesh).n > 0) {
+    cost_mark_inlined(copy->model->train);
+    const SearchProblem *problem = problem_new(arena, copy->model, &e->c->mesh, e->c->machine, &space);
+    const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, NULL);
+    if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
+    const Plan plan = problem_plan(problem, solution.value);
+    const Search search = {.done = true, .cost = solution.cost, .bound = solution.bound};
+    g->runner_up = outcome_of(e->c, PLAN_AUTO, &plan, NULL, &search, 0);
     g->runner_up_choice = explain_candidate_text(e, number, &problem->of[number].list[solution.value[number]]);
   }
   arena_free(arena);
@@ -110,10 +96,10 @@ static Explainer explainer_new(const Compilation *c, const Plan *plan) {
   return e;
 }
 
-Explanation explain_plan(const Compilation *c, const Plan *plan, const char *name, Problems *problems) {
-  const PlanSource *source = &c->plan_source;
-  Explanation explanation = {.compilation = c, .mesh = plan->mesh};
-  explanation.planner = source->kind == PLAN_FILE ? source->file : plan_source_name(source->kind);
+Explanation explain_plan(const Compilation *c, const Plan *plan, const char *name, bool candidates,
+                         Problems *problems) {
+  Explanation explanation = {.compilation = c, .planner = c->plan_source.kind == PLAN_FILE ? c->plan_source.file : plan_source_name(c->plan_source.kind)};
+  const bool searched = c->plan_source.kind == PLAN_AUTO;
   Explainer e = explainer_new(c, plan);
   if (e.applied == NULL) {
     *problems = e.planned->problems;
@@ -126,8 +112,8 @@ Explanation explain_plan(const Compilation *c, const Plan *plan, const char *nam
     ExplainedGroup explained = {0};
     if (!meant[g]) continue;
     explain_group(&e, g, &explained);
-    explain_candidates(&e, g, &explained);
-    if (c->plan_source.kind == PLAN_AUTO && explained.next != NULL) search_runner_up(&e, g, &explained);
+    if (candidates || !searched) explain_candidates(&e, g, &explained);
+    if (searched) search_runner_up(&e, g, &explained);
     vec_push(c->arena, &explanation.groups, explained);
   }
   if (explanation.groups.len == 0) refuse(&e, name, problems);

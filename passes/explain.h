@@ -3,7 +3,6 @@
 #define PARCC_PASSES_EXPLAIN_H
 
 #include "outcome.h"
-#include "search/candidate.h"
 
 // An operator, or a stored tensor or input.
 typedef struct ExplainedOp {
@@ -21,7 +20,6 @@ typedef struct ExplainedChange {
 
 // One way to divide the group, all others as they are.
 typedef struct ExplainedCandidate {
-  Candidate candidate;
   const char *choice;
   double own, step; // seconds of its operators, of a training step
   bool chosen;
@@ -38,21 +36,22 @@ typedef struct ExplainedGroup {
   VEC(ExplainedCandidate) candidates; // cheapest first; of equal ones in their order
   VEC(const char *) excluded;         // what is no candidate, and why
   const ExplainedCandidate *next;     // the cheapest that is not chosen; NULL: there is none
-  Outcome runner_up;                  // of auto: the best plan that was found in which this group does something else,
-  const char *runner_up_choice;       // and what that is; NULL: none is better than `next`
+  Outcome runner_up;                  // of a plan that was searched: the best one in which this group does something else
+  const char *runner_up_choice;       // what it does there; NULL: not searched
 } ExplainedGroup;
 
 typedef struct Explanation {
   const Compilation *compilation;
-  Mesh mesh; // of the plan
   const char *planner; // or the file of the plan
   double step; // seconds
   VEC(ExplainedGroup) groups;
 } Explanation;
 
 // Of a compilation before the pass "plan", with a machine, and a plan that was made for it: of what the name means, as in plans an operator, a
-// layer, or an input or stored tensor. What is wrong is added to `problems`.
-Explanation explain_plan(const Compilation *c, const Plan *plan, const char *name, Problems *problems);
+// layer, or an input or stored tensor. A plan of auto has a runner-up that is searched for; the candidates of any other are tried,
+// those of its own where they are asked for. What is wrong is added to `problems`.
+Explanation explain_plan(const Compilation *c, const Plan *plan, const char *name, bool candidates,
+                         Problems *problems);
 // candidates: print them all.
 const char *explain_print(const Explanation *explanation, bool candidates, bool json);
 

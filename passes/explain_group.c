@@ -258,7 +258,7 @@ void explain_candidates(const Explainer *e, int number, ExplainedGroup *g) {
     Arena *arena = arena_new();
     const Plan plan = plan_with(e, group, candidate, arena);
     const Compilation *applied = apply(e->c, &plan, arena);
-    ExplainedCandidate found = {.candidate = *candidate, .choice = explain_candidate_text(e, number, candidate), .chosen = explain_is_chosen(e, number, candidate), .step = INFINITY, .order = i};
+    ExplainedCandidate found = {.choice = explain_candidate_text(e, number, candidate), .chosen = explain_is_chosen(e, number, candidate), .step = INFINITY, .order = i};
     if (applied->problems.list.len == 0) found.step = applied->predicted.step, found.own = own_seconds(e, applied, number);
     vec_push(e->arena, &g->candidates, found);
     arena_free(arena);

@@ -62,11 +62,12 @@ static void print_changes(Arena *arena, const ExplainedGroup *g, Text *out) {
 
 static void print_next(Arena *arena, const Explanation *x, const ExplainedGroup *g, Text *out) {
   if (g->runner_up_choice != NULL)
-    text_printf(out, "  runner-up  %s, with what then suits it best: %s\n", g->runner_up_choice, step_text(arena, g->runner_up.cost.step, x->step));
+    text_printf(out, "  runner-up  %s: %s in the best plan that divides it otherwise%s%s\n", g->runner_up_choice,
+                step_text(arena, g->runner_up.cost.step, x->step), g->runner_up.reason != NULL ? ", which " : "",
+                g->runner_up.reason != NULL ? g->runner_up.reason : "");
   if (g->next != NULL)
-    text_printf(out, "  %s  %s, all else kept: %s\n", g->runner_up_choice != NULL ? "then     " : "runner-up", g->next->choice,
-                step_text(arena, g->next->step, x->step));
-  else text_printf(out, "  there is nothing else that it could do\n");
+    text_printf(out, "  all else kept, the next best is  %s: %s\n", g->next->choice, step_text(arena, g->next->step, x->step));
+  else if (g->runner_up_choice == NULL) text_printf(out, "  there is nothing else that it could do\n");
 }
 
 static void print_candidates(Arena *arena, const ExplainedGroup *g, Text *out) {
@@ -92,8 +93,8 @@ static void print_candidates(Arena *arena, const ExplainedGroup *g, Text *out) {
 static const char *print_text(const Explanation *x, bool candidates) {
   const Compilation *c = x->compilation;
   Text text = {.arena = c->arena};
-  text_printf(&text, "%s on %d devices of %s, mesh %s, plan '%s': predicted %.4g ms a step\n", c->model->name, mesh_ranks(&x->mesh),
-              c->machine->name, mesh_text(c->arena, &x->mesh), x->planner, x->step * 1e3);
+  text_printf(&text, "%s on %d devices of %s, mesh %s, plan '%s': predicted %.4g ms a step\n", c->model->name, mesh_ranks(&c->mesh),
+              c->machine->name, mesh_text(c->arena, &c->mesh), x->planner, x->step * 1e3);
   for (int i = 0; i < x->groups.len; i++) {
     const ExplainedGroup *g = &x->groups.at[i];
     text_printf(&text, "\n%s  %s\n", g->name, g->dims);
@@ -180,7 +181,7 @@ static const char *print_json(const Explanation *x, bool candidates) {
   json_open_object(&json, NULL);
   json_string(&json, "model", c->model->name);
   json_string(&json, "machine", c->machine->name);
-  json_string(&json, "mesh", mesh_text(c->arena, &x->mesh));
+  json_string(&json, "mesh", mesh_text(c->arena, &c->mesh));
   json_string(&json, "planner", x->planner);
   json_real(&json, "step_seconds", x->step);
   json_open_array(&json, "groups");

@@ -1,7 +1,5 @@
 #include "outcome.h"
 
-#include <math.h>
-
 #include "evaluate.h"
 
 static const double GIB = 1024.0 * 1024 * 1024;
@@ -56,8 +54,8 @@ static void json_search(Json *json, const Search *search) {
   static const char *const unit[] = {[SEARCH_SECONDS] = "seconds", [SEARCH_BYTES] = "bytes"};
   json_string(json, "search_minimises", unit[search->unit]);
   json_real(json, "search_cost", search->cost);
-  json_real(json, "search_bound", search_proves(search) ? search->bound : NAN);
-  json_real(json, "search_gap", search_proves(search) ? search_gap(search) : NAN);
+  json_real(json, "search_bound", search->bound);
+  json_real(json, "search_gap", search_gap(search));
   if (search->how != NULL) json_string(json, "search_said", search->how);
 }
 

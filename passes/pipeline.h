@@ -32,6 +32,7 @@ typedef struct Compilation {
   PlanSource plan_source;
   int64_t strip_bytes; // what is larger is made again or computed in strips of about this size; 0: never
   double time_limit;   // seconds that a search may take, or 0: it ends by itself, the same way every time
+  bool any_plan;       // it is only asked whether there is a plan that fits: a search may end with the first one
   Plan plan;         // as read from a file; from pass "plan" on as made
   Problems problems; // of the plan: where there are some after a pass, nothing more is to be run
   const char *whole_batches; // from pass "plan" on: why an evaluation takes whole batches only; NULL: it takes any

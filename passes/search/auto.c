@@ -24,7 +24,8 @@ static const char *idle_axes(const Compilation *c, const Plan *plan) {
     else if (plan->mesh.axis[a].size > 1) text_printf(&text, "%s%s", text.len > 0 ? ", " : "", plan->mesh.axis[a].name);
   }
   if (text.len == 0) return NULL;
-  return arena_printf(c->arena, "along %s all ranks do the same: %d %s would do", text_str(&text), ranks, ranks == 1 ? "device" : "devices");
+  const char *devices = ranks == 1 ? "device" : "devices";
+  return arena_printf(c->arena, "along %s all ranks do the same: %d %s would do", text_str(&text), ranks, devices);
 }
 
 static const char *how(const Compilation *c, const Contest *contest, double searched) {
@@ -37,31 +38,32 @@ static const char *how(const Compilation *c, const Contest *contest, double sear
   return text.len > 0 ? text_str(&text) : NULL;
 }
 
-// A plan of another planner that is below the bound is none of those that were searched: then nothing is known of such plans.
-static double proved_of(const Contest *contest, double bound) {
-  if (!contest->fits || contest_is_less(bound, contest->cost)) return bound;
-  return contest->name == NULL || !contest_is_less(contest->cost, bound) ? contest->cost : 0;
-}
-
-Plan search_auto(Compilation *c) {
+// The assignment that costs least, and if it does not fit what does. Leaves in c->search what is proved of it.
+static void search_all(Compilation *c, Contest *contest, int64_t budget) {
   const ProblemSpace all = {SEARCH_SECONDS, false, problem_all_candidates, NULL};
-  const int64_t budget = c->time_limit > 0 ? UNLIMITED : BUDGET;
-  Contest contest = contest_new(c);
   SearchProblem *problem = problem_new(c->arena, c->model, &c->mesh, c->machine, &all);
-  problem->cfn.until = contest.until;
+  problem->cfn.until = contest->until;
   const CfnSolution solution = cfn_solve(&problem->cfn, budget, NULL);
   if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");
   const Plan plan = problem_plan(problem, solution.value);
-  const bool fits = contest_offer(&contest, &plan, NULL) == 0;
-  const double bound = fits ? solution.bound : fit_search(&contest, problem, solution.value, budget);
+  const bool fits = contest_offer(contest, &plan, NULL) == 0;
+  c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
+  c->search.of_fitting = !fits;
+  c->search.approximate = problem->n_approximate;
+  c->search.problem = &problem->cfn;
+}
+
+Plan search_auto(Compilation *c) {
+  Contest contest = contest_new(c);
+  c->search = (Search){.done = true};
+  if (c->any_plan) contest_offer_planners(&contest, PLAN_AUTO);
+  if (!contest.fits) search_all(c, &contest, c->any_plan ? BUDGET / 8 : c->time_limit > 0 ? UNLIMITED : BUDGET);
   const double searched = contest.fits ? contest.cost : INFINITY;
-  contest_offer_planners(&contest, PLAN_AUTO);
-  c->search = (Search){.done = true,
-                       .cost = contest.fits ? contest.cost : INFINITY,
-                       .bound = proved_of(&contest, bound),
-                       .of_fitting = !fits,
-                       .approximate = problem->n_approximate,
-                       .problem = &problem->cfn,
-                       .how = how(c, &contest, searched)};
+  if (!c->any_plan) contest_offer_planners(&contest, PLAN_AUTO);
+  c->search.cost = contest.fits ? contest.cost : INFINITY;
+  // Costs are sums of the same in another order. A plan of another planner need be none of those that were searched.
+  if (contest.fits && !contest_is_less(c->search.bound, contest.cost)) c->search.bound = contest.cost;
+  if (contest.fits && contest.name != NULL) c->search.bound = 0;
+  c->search.how = how(c, &contest, searched);
   return contest.plan;
 }

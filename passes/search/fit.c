@@ -4,10 +4,12 @@
 
 #include "footprint.h"
 
-enum { CAPS = 7 };       // that are tried, each half of the one before
+enum { CAPS = 12 };      // that are tried
 enum { TRIES = 8 };      // of a limit, under one cap
-enum { NARROWINGS = 3 }; // between a limit that gave a plan that fits and one that did not
+enum { NARROWINGS = 4 }; // between limits that gave a plan that fits, or none, and one that did not fit
 enum { SOLUTIONS = 16 }; // the budget is for so many
+
+static const double CLOSER = 0.75; // a cap to what operators work on in the last plan
 
 typedef struct Fitter {
   Contest *contest;
@@ -17,6 +19,9 @@ typedef struct Fitter {
   const double **cost; // by group: of its values, without a cap
   int64_t budget, spent;
   int oldest; // limit whose moment gives way to the next one
+  CfnSolution first; // assignment: within the memory, without a cap
+  const int *last;   // the last one
+  const int *start;  // one that fits, or NULL
 } Fitter;
 
 // One more moment at which what lies there is limited, or another one.
@@ -30,62 +35,98 @@ static void add_moment(Fitter *f, int moment) {
   f->oldest = (f->oldest + 1) % CFN_MAX_LIMITS;
 }
 
+static double least_of(const double *at, int n) {
+  double least = INFINITY;
+  for (int i = 0; i < n; i++) least = fmin(least, at[i]);
+  return least;
+}
+
 // No operator is to work on more than `cap` bytes, where its group can do with less.
 static void cap_work(Fitter *f, double cap) {
   for (int g = 0; g < f->p->groups.list.len; g++) {
     CfnVariable *variable = &f->p->cfn.variables.at[g];
-    const double *work = footprint_work(f->footprint, g);
-    double *cost = NEW_ARRAY(f->p->arena, double, variable->n_values), least = INFINITY;
-    for (int v = 0; v < variable->n_values; v++) least = fmin(least, work[v]);
+    const double *work = footprint_work(f->footprint, g), least = least_of(work, variable->n_values);
+    double *cost = NEW_ARRAY(f->p->arena, double, variable->n_values);
     for (int v = 0; v < variable->n_values; v++) cost[v] = work[v] <= fmax(cap, least) ? f->cost[g][v] : INFINITY;
     variable->cost = cost;
   }
 }
 
+// The most that operators work on in a plan whose groups could do with less; 0: none of them could.
+static double avoidable_work(const Fitter *f, const int *value) {
+  double most = 0;
+  for (int g = 0; g < f->p->groups.list.len; g++) {
+    const double *work = footprint_work(f->footprint, g), of_group = work[value[g]];
+    if (of_group > most && of_group > least_of(work, f->p->of[g].n)) most = of_group;
+  }
+  return most;
+}
+
+// What no assignment weighs less than, by the heaviest limit.
+static double least_weight(const Cfn *cfn) {
+  double most = 0;
+  for (int l = 0; l < cfn->n_limits; l++) {
+    double sum = 0;
+    for (int g = 0; g < cfn->variables.len; g++) sum += least_of(cfn->variables.at[g].weight[l], cfn->variables.at[g].n_values);
+    most = fmax(most, sum);
+  }
+  return most;
+}
+
 static CfnSolution solve(Fitter *f, double limit) {
   Cfn *cfn = &f->p->cfn;
+  if (limit < least_weight(cfn) * (1 - 1e-12)) return (CfnSolution){.cost = INFINITY, .bound = INFINITY};
   for (int l = 0; l < cfn->n_limits; l++) cfn->limit[l] = limit;
-  const CfnSolution solution = cfn_solve(cfn, f->budget / SOLUTIONS, NULL);
+  const CfnSolution solution = cfn_solve(cfn, f->budget / SOLUTIONS, f->start);
   f->spent += solution.operations;
+  if (solution.feasible) f->last = solution.value;
   return solution;
 }
 
-static bool goes_on(const Fitter *f) { return f->spent < f->budget && !contest_is_over(f->contest); }
+static bool goes_on(const Fitter *f) {
+  return f->spent < f->budget && !contest_is_over(f->contest) && !(f->contest->fits && f->contest->c->any_plan);
+}
 
 static bool can_be_better(const Fitter *f, double cost) { return !f->contest->fits || contest_is_less(cost, f->contest->cost); }
 
-// Offers the cheapest plan whose estimate is within the limit. Gives its estimate; INFINITY: there is none, or none that can be
-// better than the best. beyond: by how many bytes it does not fit.
+// Offers the plan of a solution. Gives its estimate; INFINITY: there is none, or none that can be better than the best. beyond: by
+// how many bytes it does not fit.
+static double offer(Fitter *f, const CfnSolution *solution, int64_t *beyond) {
+  int moment;
+  if (!solution->feasible || !can_be_better(f, solution->cost)) return INFINITY;
+  const Plan plan = problem_plan(f->p, solution->value);
+  *beyond = contest_offer(f->contest, &plan, NULL);
+  if (*beyond == 0) f->start = solution->value;
+  return footprint_peak(f->footprint, solution->value, &moment);
+}
+
+// The same of the cheapest plan whose estimate is within the limit.
 static double try_limit(Fitter *f, double limit, int64_t *beyond) {
   while (goes_on(f)) {
     const CfnSolution solution = solve(f, limit);
-    if (!solution.feasible || !can_be_better(f, solution.cost)) return INFINITY;
     int moment;
-    const double peak = footprint_peak(f->footprint, solution.value, &moment);
-    if (peak <= limit * (1 + 1e-12)) {
-      const Plan plan = problem_plan(f->p, solution.value);
-      *beyond = contest_offer(f->contest, &plan, NULL);
-      return peak;
-    }
+    if (!solution.feasible || footprint_peak(f->footprint, solution.value, &moment) <= limit * (1 + 1e-12))
+      return offer(f, &solution, beyond);
     add_moment(f, moment);
   }
   return INFINITY;
 }
 
-// What a plan needs beyond its estimate is taken off the limit, until one fits; then limits in between are tried.
-static void fit_under_cap(Fitter *f) {
-  double limit = f->memory, unfit = INFINITY;
-  int64_t beyond = 1;
-  for (int i = 0; i < TRIES && beyond > 0; i++) {
-    const double peak = try_limit(f, limit, &beyond);
-    if (peak == INFINITY) return;
-    if (beyond > 0) limit = (unfit = peak) - (double)beyond;
+// Goes on from a plan, of this estimate, that does not fit by so much. What a plan needs beyond its estimate is taken off the
+// limit, until one fits or there is none; then limits in between are tried.
+static void fit_from(Fitter *f, double peak, int64_t beyond) {
+  const double least = least_weight(&f->p->cfn);
+  double low = f->memory, high = INFINITY;
+  for (int i = 0; i < TRIES && beyond > 0 && peak < INFINITY; i++) {
+    high = fmin(peak, low);
+    low = fmax(high - (double)beyond, least);
+    peak = low < high ? try_limit(f, low, &beyond) : INFINITY;
   }
-  for (int i = 0; i < NARROWINGS && beyond == 0 && unfit < INFINITY; i++) {
-    const double between = (limit + unfit) / 2, peak = try_limit(f, between, &beyond);
-    if (peak == INFINITY || beyond == 0) limit = between;
-    else unfit = fmin(peak, between);
-    beyond = 0;
+  for (int i = 0; i < NARROWINGS && low < high && high < INFINITY; i++) {
+    const double middle = (low + high) / 2;
+    peak = try_limit(f, middle, &beyond);
+    if (peak < INFINITY && beyond > 0) high = fmin(peak, middle);
+    else low = middle;
   }
 }
 
@@ -94,10 +135,10 @@ static double bound_of_fitting(Fitter *f) {
   enum { ROUNDS = 4 };
   double bound = 0;
   for (int i = 0; i < ROUNDS && goes_on(f); i++) {
-    const CfnSolution solution = solve(f, f->memory);
-    bound = fmax(bound, solution.bound);
+    f->first = solve(f, f->memory);
+    bound = fmax(bound, f->first.bound);
     int moment;
-    if (!solution.feasible || footprint_peak(f->footprint, solution.value, &moment) <= f->memory * (1 + 1e-12)) break;
+    if (!f->first.feasible || footprint_peak(f->footprint, f->first.value, &moment) <= f->memory * (1 + 1e-12)) break;
     add_moment(f, moment);
   }
   return bound;
@@ -106,19 +147,9 @@ static double bound_of_fitting(Fitter *f) {
 // Nothing fits: the cheapest of what is estimated to need little more than the least.
 static void offer_lean(Fitter *f) {
   static const double more[] = {1.02, 1.1, 1.3};
-  const Cfn *cfn = &f->p->cfn;
-  double sum = 0;
-  for (int l = 0; l < cfn->n_limits; l++) {
-    double of_limit = 0;
-    for (int g = 0; g < cfn->variables.len; g++) {
-      double least = INFINITY;
-      for (int v = 0; v < cfn->variables.at[g].n_values; v++) least = fmin(least, cfn->variables.at[g].weight[l][v]);
-      of_limit += least;
-    }
-    sum = fmax(sum, of_limit);
-  }
+  const double least = least_weight(&f->p->cfn);
   int64_t beyond;
-  for (size_t i = 0; i < sizeof more / sizeof *more; i++) try_limit(f, sum * more[i], &beyond);
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++) try_limit(f, least * more[i], &beyond);
 }
 
 double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t budget) {
@@ -130,11 +161,17 @@ double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t 
   footprint_peak(f->footprint, value, &moment);
   add_moment(f, moment);
   const double bound = bound_of_fitting(f);
-  double cap = INFINITY;
+  int64_t beyond = 0;
+  double peak = offer(f, &f->first, &beyond);
+  fit_from(f, peak, beyond);
   for (int i = 0; i < CAPS && bound < INFINITY && can_be_better(f, bound) && goes_on(f); i++) {
-    cap_work(f, cap);
-    fit_under_cap(f);
-    cap = fmin(cap, f->memory) / 2;
+    const double work = avoidable_work(f, f->last);
+    if (work == 0) break;
+    cap_work(f, work * CLOSER);
+    beyond = 0;
+    peak = try_limit(f, f->memory, &beyond);
+    if (peak == INFINITY) break; // nor can be any under a smaller cap
+    fit_from(f, peak, beyond);
   }
   if (!contest->fits) offer_lean(f);
   cap_work(f, INFINITY);

@@ -145,25 +145,38 @@ void footprint_weigh(Footprint *f, int limit, int moment) {
 typedef struct Work {
   const Footprint *f;
   const Op *op;
+  int64_t most; // elements of a tensor that is counted: as many as a bulge of the group has are in strips, as the bulge is
   double bytes;
 } Work;
 
+static void add_tensor(Work *work, int tensor, const Layout *layout) {
+  const Tensor *t = graph_tensor(work->f->graph, tensor);
+  if (!t->inlined && tensor_elements(t) < work->most) work->bytes += block_bytes(work->f, t, layout);
+}
+
 static void add_operand(void *ctx, int tensor) {
   Work *work = ctx;
-  const Tensor *t = graph_tensor(work->f->graph, tensor);
-  if (t->inlined) return;
   const Layout want = demands_want(work->f->graph, work->op, tensor, NULL, work->f->p->cost.mesh);
-  work->bytes += block_bytes(work->f, t, &want);
+  add_tensor(work, tensor, &want);
+}
+
+static int64_t smallest_bulge(const Footprint *f, const Group *group) {
+  int64_t smallest = INT64_MAX;
+  for (int i = 0; i < group->ops.len; i++) {
+    const int out = f->graph->ops.at[group->ops.at[i]].out;
+    if (f->bulge[out]) smallest = min_i64(smallest, tensor_elements(graph_tensor(f->graph, out)));
+  }
+  return smallest;
 }
 
 static double work_of_group(const Footprint *f, const Group *group) {
+  const int64_t bulge = smallest_bulge(f, group);
   double most = 0;
   for (int i = 0; i < group->ops.len; i++) {
-    Work work = {f, &f->graph->ops.at[group->ops.at[i]], 0};
+    Work work = {f, &f->graph->ops.at[group->ops.at[i]], bulge, 0};
     if (work.op->kind != OP_COMPUTE) continue;
     op_visit_reads(work.op, add_operand, &work);
-    const Tensor *out = graph_tensor(f->graph, work.op->out);
-    if (!out->inlined) work.bytes += block_bytes(f, out, &out->layout);
+    add_tensor(&work, work.op->out, &graph_tensor(f->graph, work.op->out)->layout);
     most = fmax(most, work.bytes);
   }
   return most;

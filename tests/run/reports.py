@@ -86,10 +86,11 @@ def explain_group(what, group, step, planner):
     for part, whole in [("operators", "own_seconds"), ("changes", "changes_seconds")]:
         total = sum(entry["seconds"] for entry in group[part])
         check(f"{what}: {part} {total}, {whole} {group[whole]}", abs(total - group[whole]) <= 1e-5 * total)
-    if others:
+    if planner == "auto":
+        runner_up = group["runner_up"]["step_seconds"]
+        check(f"{what}: runner-up {runner_up}", step <= runner_up <= min(others) * (1 + 1e-9))
+    elif others:
         check(f"{what}: next", group["next_with_all_else_kept"]["step_seconds"] == min(others))
-    if "runner_up" in group:
-        check(f"{what}: runner-up", planner == "auto" and step <= group["runner_up"]["step_seconds"] < min(others))
 
 
 def explain(model, machine, devices, planner, name):

@@ -72,7 +72,7 @@ def with_memory(folder, megabytes):
 
 def misleads(said, path, machine, devices):
     """What is wrong with an error that nothing fits: what it says would do does not."""
-    needs = re.search(r"error: a device needs (\S+) GiB and has (\S+) GiB: .* would do\n", said)
+    needs = re.search(r"error: a device needs (\S+) GiB and has (\S+) GiB\nparcc: note: .* would do\n", said)
     if not needs or float(needs.group(1)) <= float(needs.group(2)):
         return said
     for pattern, of in (r"(\d+) of its devices", lambda n: (n,)), (r"a batch of (\d+)", lambda n: (devices, "-D", f"batch={n}")):
