@@ -10,7 +10,8 @@
 //
 // What costs as much as the upper bound is forbidden. A view is bound to its variable by a function that allows each value with its
 // class only. A limit is a knapsack, which the version above reads over variables of two values: of the weights w1 < w2 < ... of a
-// variable's values each wi with i > 1 has one, which is 1 for the values that weigh wi or more, and counts wi - w(i-1).
+// variable's values each wi with i > 1 has one, which is 1 for the values that weigh wi or more, and counts wi - w(i-1). The least cost
+// of a function stands in the constant: of functions of more than three variables that version counts it twice.
 #include <math.h>
 #include <stdlib.h>
 
@@ -81,9 +82,24 @@ static void put_cost(Writer *w, double cost) {
   fprintf(w->out, "%.*f", w->decimals, cost < INFINITY ? cost * w->scale : w->forbidden);
 }
 
+static double cost_at(const CfnViews *views, int function, int64_t entry) {
+  int value[CFN_MAX_ARITY];
+  cfn_views_values(views, function, entry, value);
+  return cfn_views_cost(views, function, value);
+}
+
+// Of what is written.
+static double least_cost(const CfnViews *views, int function) {
+  const int64_t size = cfn_views_size(views, function);
+  double least = INFINITY;
+  for (int64_t entry = 0; entry < size; entry++) least = fmin(least, cost_at(views, function, entry));
+  return least < INFINITY ? least : 0;
+}
+
 static void write_constant(Writer *w) {
   const Cfn *cfn = w->views->cfn;
   double constant = cfn->constant;
+  for (int i = 0; i < cfn->functions.len; i++) constant += least_cost(w->views, i);
   for (int l = 0; l < cfn->n_limits; l++)
     if (least_weight(cfn, l) > cfn->limit[l]) constant = INFINITY;
   fputs("\"constant\": {\"scope\": [], \"costs\": [", w->out);
@@ -119,14 +135,13 @@ static void write_step(Writer *w, int number) {
 static void write_function(Writer *w, int function) {
   const CfnFunction *f = &w->views->cfn->functions.at[function];
   const int64_t size = cfn_views_size(w->views, function);
-  int value[CFN_MAX_ARITY];
+  const double least = least_cost(w->views, function);
   fprintf(w->out, ",\n\"f%d\": {\"scope\": [", function);
   for (int i = 0; i < f->arity; i++) fprintf(w->out, "%s%d", i > 0 ? "," : "", w->views->of.at[function][i]);
   fputs("], \"costs\": [", w->out);
   for (int64_t entry = 0; entry < size; entry++) {
-    cfn_views_values(w->views, function, entry, value);
     if (entry > 0) fputc(',', w->out);
-    put_cost(w, cfn_views_cost(w->views, function, value));
+    put_cost(w, cost_at(w->views, function, entry) - least);
   }
   fputs("]}", w->out);
 }

@@ -89,7 +89,7 @@ static void test_classes(void) {
   Arena *arena = arena_new();
   const Cfn cfn = network_of_classes(arena);
   CHECK_INT(cfn_write_entries(&cfn), 4 * 40 + 2 * 4);
-  CHECK(strstr(written(&cfn, CFN_FORMAT_TOULBAR2), "\"f0\": {\"scope\": [2,3], \"costs\": [1000") != NULL);
+  CHECK(strstr(written(&cfn, CFN_FORMAT_TOULBAR2), "\"f0\": {\"scope\": [2,3], \"costs\": [0.0000000000,1000.0000000000,2000.0") != NULL);
   CHECK(strstr(written(&cfn, CFN_FORMAT_LP), "y2_1 - f0_2 - f0_3 = 0") != NULL);
   arena_free(arena);
 }
