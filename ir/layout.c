@@ -41,16 +41,16 @@ static const char *name_factor(Arena *arena, const Mesh *mesh, int axis, int num
   return numbered;
 }
 
-Mesh mesh_factors(Arena *arena, const Mesh *mesh) {
+Mesh mesh_factors(Arena *arena, const Mesh *mesh, int most) {
   Factors of[MESH_MAX_AXES];
   Mesh factored = {.partial_batches = mesh->partial_batches};
   int n = 0;
   for (int a = 0; a < mesh->n_axes; a++) n += (of[a] = factors_of(mesh->axis[a].size)).n;
-  for (int a = mesh->n_axes - 1; n > MESH_MAX_AXES - 1; n--) {
-    while (of[a].n == 1) a--;
-    of[a].n -= 2;
-    put_factor(&of[a], of[a].at[of[a].n] * of[a].at[of[a].n + 1]);
-  }
+  for (int a = mesh->n_axes - 1; a >= 0; a--)
+    for (; n > most && of[a].n > 1; n--) {
+      of[a].n -= 2;
+      put_factor(&of[a], of[a].at[of[a].n] * of[a].at[of[a].n + 1]);
+    }
   for (int a = 0; a < mesh->n_axes; a++)
     for (int i = 0; i < of[a].n; i++)
       factored.axis[factored.n_axes++] = (MeshAxis){name_factor(arena, mesh, a, i + 1, of[a].n), of[a].at[i]};

@@ -4,7 +4,7 @@
 
 #include "base.h"
 
-enum { MESH_MAX_AXES = 10, MESH_MAX_RANKS = 65536 };
+enum { MESH_MAX_AXES = 10, MESH_MAX_RANKS = 65536 }; // the last axis is that of the batch
 
 typedef struct MeshAxis {
   const char *name;
@@ -21,8 +21,8 @@ typedef struct Mesh {
 // Adds an axis that a user asks for; leaves room for that of the batch. NULL, or what is wrong with it.
 const char *mesh_add_axis(Arena *arena, Mesh *mesh, const char *name, int64_t size);
 // The same ranks with every axis as its prime factors, larger ones first: gpu=12 becomes gpu1=3,gpu2=2,gpu3=2. Where that are more
-// axes than a user may ask for, the smallest factors of the last axes stay together.
-Mesh mesh_factors(Arena *arena, const Mesh *mesh);
+// than so many axes, the smallest factors of the last axes stay together.
+Mesh mesh_factors(Arena *arena, const Mesh *mesh, int most);
 int mesh_find(const Mesh *mesh, const char *axis); // or -1
 const char *mesh_text(Arena *arena, const Mesh *mesh); // "data=2,tensor=2"
 int mesh_ranks(const Mesh *mesh);

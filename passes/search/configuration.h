@@ -15,6 +15,8 @@ typedef struct Configurations { int n; Configuration *list; } Configurations;
 // Every product of axes that divides the extents, once: the outer axes are left unused first, then take the first dimensions. So
 // layers that are divided into as many blocks lie alike, and what is divided only by few is on neighbours.
 Configurations configurations_of(Arena *arena, const Layer *layer, const Mesh *mesh);
+// How many there can be of so many dimensions on a mesh, if all of them can be divided.
+double configurations_most(int n_dims, const Mesh *mesh);
 // What an operator of the layer does then.
 OpSharding configuration_sharding(const Layers *layers, const Configuration *configuration, int op, const Mesh *mesh);
 

@@ -32,7 +32,7 @@ SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const 
 
 // A cut that is the only one is proved to be; of several each is, after those before it.
 Plan cuts_plan(Compilation *c, const CutRule *rule) {
-  const Mesh all = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh);
+  const Mesh all = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh, MESH_MAX_AXES - 1);
   Text factors = {.arena = c->arena}, bytes = {.arena = c->arena};
   SearchProblem *problem = NULL;
   CfnSolution solution = {.cost = 0};

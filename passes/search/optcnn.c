@@ -24,16 +24,20 @@
 #include "search.h"
 #include "transfer.h"
 
-enum { BUDGET = 4 * 1000 * 1000 }; // partial choices of the nodes left: some tenths of a second
+enum {
+  BUDGET = 4 * 1000 * 1000, // partial choices of the nodes left: some tenths of a second
+  MOST_CONFIGURATIONS = 256 // of a layer: all of four dimensions on 64 devices
+};
 
 typedef VEC(int) Ints;
 
 typedef struct Optcnn {
   Arena *arena, *scratch;
   Graph *graph;
+  Mesh mesh;
   CostModel cost;
-  Planner planner; // without lines
-  Groups groups;
+  const Planner *planner; // without lines
+  const Groups *groups;
   Layers layers;
   OpClasses ops;
   LayerPattern *pattern;
@@ -48,7 +52,7 @@ typedef struct Optcnn {
 
 // The sharding of an operator, from now on.
 static const Op *lay_op(const Optcnn *o, int op, const Configuration *c) {
-  o->graph->ops.at[op].sharding = configuration_sharding(&o->layers, c, op, o->cost.mesh);
+  o->graph->ops.at[op].sharding = configuration_sharding(&o->layers, c, op, &o->mesh);
   return &o->graph->ops.at[op];
 }
 
@@ -57,8 +61,8 @@ static Region made_region(const Optcnn *o, int tensor, const Configuration *c) {
   const Op *op = lay_op(o, t->producer, c);
   int result = 0;
   while (op_result(op, result) != tensor) result++;
-  const Layout layout = sharding_result(o->graph, op, result, o->cost.mesh);
-  return region_of(&layout, c->used, t, o->cost.mesh);
+  const Layout layout = sharding_result(o->graph, op, result, &o->mesh);
+  return region_of(&layout, c->used, t, &o->mesh);
 }
 
 static Region through_views(const Optcnn *o, Region region, int tensor, int root) {
@@ -79,8 +83,8 @@ static Region operand_region(const Optcnn *o, int number, int tensor, const Conf
   for (int a = 0; a < (op->kind == OP_OPAQUE ? op->opaque->n_args : 1); a++) {
     const OpaqueArg *arg = op->kind == OP_OPAQUE ? &op->opaque->args[a] : NULL;
     if (arg != NULL && (arg->written || arg->tensor != tensor)) continue;
-    const Layout layout = demands_want(o->graph, op, tensor, arg, o->cost.mesh);
-    const Region one = region_of(&layout, c->used, t, o->cost.mesh);
+    const Layout layout = demands_want(o->graph, op, tensor, arg, &o->mesh);
+    const Region one = region_of(&layout, c->used, t, &o->mesh);
     if (n++ == 0) region = one;
     else region_extend(&region, &one, t->rank);
   }
@@ -88,13 +92,13 @@ static Region operand_region(const Optcnn *o, int number, int tensor, const Conf
 }
 
 static bool reads_forward(const Optcnn *o, int layer, int op) {
-  const int group = o->groups.of_op[op];
+  const int group = o->groups->of_op[op];
   return o->graph->ops.at[op].phase == PHASE_FORWARD && group >= 0 && o->layers.of_group[group] == layer;
 }
 
 // What a layer needs of the tensor that an edge brings, as a region of the tensor as it is made.
 static Region needed_region(const Optcnn *o, const LayerEdge *e, const Configuration *c) {
-  const Uses *uses = plan_uses(&o->planner, o->graph, e->read);
+  const Uses *uses = plan_uses(o->planner, o->graph, e->read);
   Region region = {.used = 0};
   int n = 0;
   for (int i = 0; i < uses->ops.len; i++) {
@@ -145,7 +149,7 @@ static double synchronisation(const Optcnn *o, const Weight *w, const Configurat
   const Region region = through_views(o, operand_region(o, w->op, w->read, c), w->read, w->root);
   const uint32_t shards = axes_of(&region, t->rank);
   const AxisLinks *links = &o->cost.links[c->used & ~shards];
-  const double shard = (double)tensor_elements(t) * cost_element(&o->cost, t->type) / mesh_parts(o->cost.mesh, shards);
+  const double shard = (double)tensor_elements(t) * cost_element(&o->cost, t->type) / mesh_parts(&o->mesh, shards);
   const double sent = shard * (links->ranks - 1) / links->ranks; // and as much received
   double seconds = 0;
   for (int l = 0; l < o->cost.machine->n_levels && links->ranks > 1; l++)
@@ -173,7 +177,7 @@ static Regions regions_of(const Optcnn *o, const LayerEdge *e) {
 static void add_computation(Optcnn *o, int op, const Configurations *of, double *costs) {
   if (o->graph->ops.at[op].kind == OP_VIEW) return;
   for (int i = 0; i < of->n; i++) {
-    const OpSharding sharding = configuration_sharding(&o->layers, &of->list[i], op, o->cost.mesh);
+    const OpSharding sharding = configuration_sharding(&o->layers, &of->list[i], op, &o->mesh);
     costs[i] += op_class_seconds(&o->ops, op, &sharding);
   }
 }
@@ -227,12 +231,14 @@ static const double *table_of_edge(Optcnn *o, const LayerEdge *e) {
 
 static EliminationGraph build_graph(Optcnn *o) {
   EliminationGraph graph = {.arena = o->arena};
+  o->of = NEW_ARRAY(o->arena, Configurations, o->layers.list.len);
+  o->own = NEW_ARRAY(o->arena, const double *, o->layers.list.len);
   o->inner = NEW_ARRAY(o->arena, Ints, o->layers.list.len);
   for (int e = 0; e < o->layers.edges.len; e++)
     if (o->layers.edges.at[e].from == o->layers.edges.at[e].to) vec_push(o->arena, &o->inner[o->layers.edges.at[e].from], e);
   for (int l = 0; l < o->layers.list.len; l++) {
     const int like = o->pattern[l].like;
-    o->of[l] = like < l ? o->of[like] : configurations_of(o->arena, &o->layers.list.at[l], o->cost.mesh);
+    o->of[l] = like < l ? o->of[like] : configurations_of(o->arena, &o->layers.list.at[l], &o->mesh);
     o->own[l] = like < l ? o->own[like] : own_costs(o, l);
     vec_push(o->arena, &graph.nodes, (EliminationNode){o->of[l].n, o->own[l]});
   }
@@ -249,19 +255,19 @@ static EliminationGraph build_graph(Optcnn *o) {
 static OpSharding sharding_of_region(const Optcnn *o, const Op *op, const Region *region) {
   OpSharding s = sharding_replicate();
   for (int d = 0; d < op->n_out; d++)
-    for (int a = 0; a < o->cost.mesh->n_axes; a++)
-      if (region->dim[d].axes >> a & 1) plan_split(&s, a, d, cut_is_plain(&region->dim[d].cut, op->dims[d].extent) ? region->dim[d].cut.scale : 1, o->cost.mesh);
+    for (int a = 0; a < o->mesh.n_axes; a++)
+      if (region->dim[d].axes >> a & 1) plan_split(&s, a, d, cut_is_plain(&region->dim[d].cut, op->dims[d].extent) ? region->dim[d].cut.scale : 1, &o->mesh);
   return s;
 }
 
 // How a tensor that no layer makes lies: as the first layer that reads it, or a view of it, or what is made of it, needs it.
 // False: none does.
 static bool find_region(const Optcnn *o, int tensor, const int *value, Region *region) {
-  const Uses *uses = plan_uses(&o->planner, o->graph, tensor);
+  const Uses *uses = plan_uses(o->planner, o->graph, tensor);
   const Tensor *t = graph_tensor(o->graph, tensor);
   for (int i = 0; i < uses->ops.len; i++) {
     Op *op = &o->graph->ops.at[uses->ops.at[i]];
-    const int group = o->groups.of_op[uses->ops.at[i]], layer = group < 0 ? -1 : o->layers.of_group[group];
+    const int group = o->groups->of_op[uses->ops.at[i]], layer = group < 0 ? -1 : o->layers.of_group[group];
     Region of_result;
     if (layer >= 0 && op->kind != OP_VIEW && op->phase == PHASE_FORWARD) {
       *region = operand_region(o, uses->ops.at[i], tensor, &o->of[layer].list[value[layer]]);
@@ -271,8 +277,8 @@ static bool find_region(const Optcnn *o, int tensor, const int *value, Region *r
     if (op->kind == OP_VIEW) *region = region_through_view(&of_result, graph_tensor(o->graph, op->out), t);
     else {
       op->sharding = sharding_of_region(o, op, &of_result);
-      const Layout layout = demands_want(o->graph, op, tensor, NULL, o->cost.mesh);
-      *region = region_of(&layout, of_result.used, t, o->cost.mesh);
+      const Layout layout = demands_want(o->graph, op, tensor, NULL, &o->mesh);
+      *region = region_of(&layout, of_result.used, t, &o->mesh);
     }
     return true;
   }
@@ -291,35 +297,53 @@ static Candidate stored_candidate(const Optcnn *o, const Group *group, const int
 }
 
 static OpSharding chosen_sharding(const Optcnn *o, int op, const int *value) {
-  const int layer = o->layers.of_group[o->groups.of_op[op]];
+  const int layer = o->layers.of_group[o->groups->of_op[op]];
   Region region;
-  if (layer >= 0) return configuration_sharding(&o->layers, &o->of[layer].list[value[layer]], op, o->cost.mesh);
+  if (layer >= 0) return configuration_sharding(&o->layers, &o->of[layer].list[value[layer]], op, &o->mesh);
   return find_region(o, o->graph->ops.at[op].out, value, &region) ? sharding_of_region(o, &o->graph->ops.at[op], &region) : sharding_replicate();
 }
 
 static Plan plan_of(const Optcnn *o, const Model *model, const int *value) {
   OpSharding *of_op = NEW_ARRAY(o->arena, OpSharding, o->graph->ops.len);
-  Candidate *stored = NEW_ARRAY(o->arena, Candidate, o->groups.list.len);
+  Candidate *stored = NEW_ARRAY(o->arena, Candidate, o->groups->list.len);
   for (int i = 0; i < o->graph->ops.len; i++)
-    if (o->groups.of_op[i] >= 0 && o->groups.list.at[o->groups.of_op[i]].kind == GROUP_OPS) of_op[i] = chosen_sharding(o, i, value);
-  for (int g = 0; g < o->groups.list.len; g++)
-    if (o->groups.list.at[g].kind != GROUP_OPS) stored[g] = stored_candidate(o, &o->groups.list.at[g], value);
-  return shardings_plan(o->arena, model, &o->groups, o->cost.mesh, of_op, stored);
+    if (o->groups->of_op[i] >= 0 && o->groups->list.at[o->groups->of_op[i]].kind == GROUP_OPS) of_op[i] = chosen_sharding(o, i, value);
+  for (int g = 0; g < o->groups->list.len; g++)
+    if (o->groups->list.at[g].kind != GROUP_OPS) stored[g] = stored_candidate(o, &o->groups->list.at[g], value);
+  return shardings_plan(o->arena, model, o->groups, &o->mesh, of_op, stored);
+}
+
+// The mesh of prime factors, or of larger ones where layers would have too many configurations.
+static Mesh finest_mesh(const Optcnn *o, const Compilation *c) {
+  if (c->mesh_given) return c->mesh;
+  int dims = 0;
+  for (int l = 0; l < o->layers.list.len; l++) dims = o->layers.list.at[l].dims.len > dims ? o->layers.list.at[l].dims.len : dims;
+  int axes = MESH_MAX_AXES - 1;
+  Mesh mesh = mesh_factors(o->arena, &c->mesh, axes);
+  while (axes > c->mesh.n_axes && configurations_most(dims, &mesh) > MOST_CONFIGURATIONS) mesh = mesh_factors(o->arena, &c->mesh, --axes);
+  return mesh;
+}
+
+static Optcnn optcnn_new(Compilation *c) {
+  Optcnn o = {.arena = c->arena, .scratch = arena_new(), .graph = c->model->train, .tables.arena = c->arena};
+  Plan *nothing = NEW(o.arena, Plan);
+  Planner *planner = NEW(o.arena, Planner);
+  Groups *groups = NEW(o.arena, Groups);
+  *nothing = (Plan){.model = c->model->name};
+  *planner = planner_new(o.arena, c->model, nothing, &c->mesh);
+  *groups = groups_of_graph(planner);
+  o.planner = planner;
+  o.groups = groups;
+  o.layers = layers_of_groups(o.arena, groups);
+  o.mesh = finest_mesh(&o, c);
+  return o;
 }
 
 Plan search_optcnn(Compilation *c) {
-  Optcnn optcnn = {.arena = c->arena, .scratch = arena_new(), .graph = c->model->train, .tables.arena = c->arena}, *o = &optcnn;
-  Plan *nothing = NEW(o->arena, Plan);
-  *nothing = (Plan){.model = c->model->name};
-  if (!c->mesh_given) c->mesh = mesh_factors(o->arena, &c->mesh);
-  o->cost = cost_model(o->arena, c->machine, &c->mesh, c->model->f64);
-  o->planner = planner_new(o->arena, c->model, nothing, &c->mesh);
-  o->groups = groups_of_graph(&o->planner);
-  o->layers = layers_of_groups(o->arena, &o->groups);
+  Optcnn optcnn = optcnn_new(c), *o = &optcnn;
+  o->cost = cost_model(o->arena, c->machine, &o->mesh, c->model->f64);
   o->ops = op_classes_new(o->arena, o->graph, &o->cost);
   o->pattern = layer_patterns(o->arena, &o->layers, &o->ops);
-  o->of = NEW_ARRAY(o->arena, Configurations, o->layers.list.len);
-  o->own = NEW_ARRAY(o->arena, const double *, o->layers.list.len);
   for (int i = 0; i < o->graph->ops.len; i++) o->graph->ops.at[i].sharding = sharding_replicate();
   const EliminationGraph graph = build_graph(o);
   const Elimination found = eliminate(&graph, BUDGET);

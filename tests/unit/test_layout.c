@@ -22,20 +22,22 @@ static void blocks_tile_the_extent(void) {
   }
 }
 
-static const char *factors(Arena *arena, const Mesh *mesh) {
-  const Mesh factored = mesh_factors(arena, mesh);
+static const char *factors(Arena *arena, const Mesh *mesh, int most) {
+  const Mesh factored = mesh_factors(arena, mesh, most);
   CHECK_INT(mesh_ranks(&factored), mesh_ranks(mesh));
   return mesh_text(arena, &factored);
 }
 
 static void axes_as_prime_factors(void) {
   Arena *arena = arena_new();
-  CHECK_STR(factors(arena, &(Mesh){.n_axes = 1, .axis = {{"gpu", 12}}}), "gpu1=3,gpu2=2,gpu3=2");
-  CHECK_STR(factors(arena, &(Mesh){.n_axes = 2, .axis = {{"node", 4}, {"gpu", 7}}}), "node1=2,node2=2,gpu=7");
-  CHECK_STR(factors(arena, &(Mesh){.n_axes = 1, .axis = {{"gpu", 1}}}), "gpu=1");
-  CHECK_STR(factors(arena, &(Mesh){.n_axes = 2, .axis = {{"a1", 2}, {"a", 6}}}), "a1=2,a1_=3,a2=2");
-  // More than a mesh may have: 2^11.
-  CHECK_STR(factors(arena, &(Mesh){.n_axes = 2, .axis = {{"a", 8}, {"b", 256}}}), "a1=2,a2=2,a3=2,b1=4,b2=4,b3=2,b4=2,b5=2,b6=2");
+  CHECK_STR(factors(arena, &(Mesh){.n_axes = 1, .axis = {{"gpu", 12}}}, MESH_MAX_AXES - 1), "gpu1=3,gpu2=2,gpu3=2");
+  CHECK_STR(factors(arena, &(Mesh){.n_axes = 2, .axis = {{"node", 4}, {"gpu", 7}}}, MESH_MAX_AXES - 1), "node1=2,node2=2,gpu=7");
+  CHECK_STR(factors(arena, &(Mesh){.n_axes = 1, .axis = {{"gpu", 1}}}, MESH_MAX_AXES - 1), "gpu=1");
+  CHECK_STR(factors(arena, &(Mesh){.n_axes = 2, .axis = {{"a1", 2}, {"a", 6}}}, MESH_MAX_AXES - 1), "a1=2,a1_=3,a2=2");
+  // More than there may be: 2^11, and 2^5.
+  CHECK_STR(factors(arena, &(Mesh){.n_axes = 2, .axis = {{"a", 8}, {"b", 256}}}, MESH_MAX_AXES - 1), "a1=2,a2=2,a3=2,b1=4,b2=4,b3=2,b4=2,b5=2,b6=2");
+  CHECK_STR(factors(arena, &(Mesh){.n_axes = 2, .axis = {{"a", 4}, {"b", 8}}}, 3), "a1=2,a2=2,b=8");
+  CHECK_STR(factors(arena, &(Mesh){.n_axes = 2, .axis = {{"a", 4}, {"b", 8}}}, 1), "a=4,b=8");
   arena_free(arena);
 }
 
