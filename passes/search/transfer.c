@@ -40,12 +40,20 @@ void region_extend(Region *region, const Region *by, int rank) {
 // Elements of the largest of so many blocks of a dimension; the part of it that lies within one of as many blocks of equal size.
 typedef struct Length { double all, inner; } Length;
 
+static int64_t block_length(const Cut *cut, int parts, int number, int64_t extent) {
+  const Block units = block_of(cut->units, 1, parts, number);
+  const int64_t lo = cut->scale * units.lo - cut->before, hi = cut->scale * (units.lo + units.len - 1) + cut->after;
+  return min_i64(hi < 0 ? -1 : hi / cut->div, extent - 1) - (lo < 0 ? 0 : lo / cut->div) + 1;
+}
+
+// Within the first and the last block windows end; between them all are alike.
 static Length length_of(const Cut *cut, int parts, int64_t extent) {
   const double equal = (double)extent / parts;
   if (parts == 1) return (Length){equal, equal};
-  const int64_t units = (cut->units + parts - 1) / parts;
-  const double all = fmin((double)extent, (double)(cut->scale * (units - 1) + cut->before + cut->after) / (double)cut->div + 1);
-  return (Length){all, fmin(all, equal)};
+  int64_t most = max_i64(0, block_length(cut, parts, 0, extent));
+  if (parts > 2) most = max_i64(most, block_length(cut, parts, parts / 2, extent));
+  most = max_i64(most, block_length(cut, parts, parts - 1, extent));
+  return (Length){(double)most, fmin((double)most, equal)};
 }
 
 // Blocks that reach around those of the tensor, by a window at most, and are not shifted against them.
@@ -57,7 +65,7 @@ static bool is_in_place(const Cut *cut, int64_t extent) {
 // A region as it is looked at again and again.
 typedef struct Part {
   uint32_t used, axes[LAYOUT_MAX_RANK];
-  double inner[LAYOUT_MAX_RANK];
+  Length length[LAYOUT_MAX_RANK];
   bool shifted[LAYOUT_MAX_RANK]; // against the blocks of the tensor
   double elements;
 } Part;
@@ -71,7 +79,7 @@ static Part *parts_of(Arena *scratch, const CostModel *model, const Tensor *t, i
       const RegionDim *dim = &regions[i].dim[d];
       const Length length = length_of(&dim->cut, model->links[dim->axes].ranks, t->extent[d]);
       parts[i].axes[d] = dim->axes;
-      parts[i].inner[d] = length.inner;
+      parts[i].length[d] = length;
       parts[i].shifted[d] = dim->axes != 0 && !is_in_place(&dim->cut, t->extent[d]);
       parts[i].elements *= length.all;
     }
@@ -94,7 +102,7 @@ static double elements_there(const CostModel *model, const Tensor *t, const Part
   for (int d = 0; d < t->rank; d++) {
     const uint32_t axes = made->axes[d] & between;
     if (!are_nested(axes, needed->axes[d]) || (axes != 0 && needed->shifted[d])) return 0;
-    elements *= fmin((double)t->extent[d] / model->links[axes].ranks, needed->inner[d]);
+    elements *= axes == 0 ? needed->length[d].all : fmin((double)t->extent[d] / model->links[axes].ranks, needed->length[d].inner);
   }
   return elements;
 }
