@@ -58,7 +58,7 @@ static Candidates all_others(const void *ctx, Arena *arena, const Groups *groups
 static void search_runner_up(const Explainer *e, int number, ExplainedGroup *g) {
   Arena *arena = arena_new();
   const Other other = {e, number};
-  const ProblemSpace space = {SEARCH_SECONDS, false, all_others, &other};
+  const ProblemSpace space = {.unit = SEARCH_SECONDS, .candidates = all_others, .ctx = &other};
   const Compilation *copy = evaluate_copy(e->c, &e->whole.plan, arena);
   if (all_others(&other, arena, &e->groups, number, &e->c->mesh).n > 0) {
     cost_mark_inlined(copy->model->train);

@@ -40,7 +40,7 @@ static const char *how(const Compilation *c, const Contest *contest, double sear
 
 // The assignment that costs least, and if it does not fit what does. Leaves in c->search what is proved of it.
 static void search_all(Compilation *c, Contest *contest, int64_t budget) {
-  const ProblemSpace all = {SEARCH_SECONDS, false, problem_all_candidates, NULL};
+  const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
   SearchProblem *problem = problem_new(c->arena, c->model, &c->mesh, c->machine, &all);
   problem->cfn.until = contest->until;
   const CfnSolution solution = cfn_solve(&problem->cfn, budget, NULL);

@@ -49,9 +49,11 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   *p = (SearchProblem){.arena = arena, .scratch = arena_new(), .model = model, .unit = space->unit, .cfn = {.arena = arena}};
   p->cost = space->unit == SEARCH_SECONDS ? cost_model(arena, machine, kept, model->f64) : (CostModel){machine, kept, model->f64, NULL};
   p->routes = routes_new(arena, kept, space->unit == SEARCH_SECONDS ? &p->cost : NULL);
-  p->planner = planner_new(arena, model, nothing, kept);
-  p->groups = groups_of_graph(&p->planner);
-  if (space->by_dims) p->groups = groups_by_dims(&p->groups);
+  p->planner = space->before != NULL ? space->before->planner : planner_new(arena, model, nothing, kept);
+  p->planner.mesh = *kept;
+  p->groups = space->before != NULL ? space->before->groups : groups_of_graph(&p->planner);
+  if (space->by_dims && space->before == NULL) p->groups = groups_by_dims(&p->groups);
+  p->groups.planner = &p->planner;
   const int n = p->groups.list.len;
   p->of = NEW_ARRAY(arena, Candidates, n);
   for (int g = 0; g < n; g++) p->of[g] = space->candidates(space->ctx, arena, &p->groups, g, kept);

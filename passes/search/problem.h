@@ -18,6 +18,7 @@ typedef Candidates ProblemCandidates(const void *ctx, Arena *arena, const Groups
 typedef struct ProblemSpace {
   SearchUnit unit; // SEARCH_BYTES: what changes of layout move, all ranks together; operators cost nothing
   bool by_dims;    // groups are those of groups_by_dims
+  const struct SearchProblem *before; // of the same graph, whose groups are taken; or NULL
   ProblemCandidates *candidates;
   const void *ctx;
 } ProblemSpace;
