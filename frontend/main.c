@@ -9,6 +9,7 @@
 #include "../codegen/codegen.h"
 #include "../passes/plan_show.h"
 #include "../passes/plan_write.h"
+#include "../passes/profile.h"
 #include "../passes/search/cfn_write.h"
 #include "../passes/stats.h"
 #include "ast_print.h"
@@ -115,6 +116,7 @@ static bool write_text(Driver *d, const char *path, const char *text) {
 // What is wanted of the plan, as text; NULL: nothing.
 typedef struct PlanTexts {
   const char *written, *shown;
+  const char *profile; // once the plan is applied
 } PlanTexts;
 
 static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
@@ -123,7 +125,16 @@ static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
     const Plan plan = plan_write(c);
     plan_print(&plan, &text);
   }
-  return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL};
+  return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL, NULL};
+}
+
+// The profile that is wanted, or NULL; and what of the one that is given is of use.
+static const char *profile_text(const Driver *d, const Compilation *c) {
+  if (d->options.profile != NULL && !d->options.quiet) {
+    const ProfileUse use = profile_use(c);
+    fprintf(stderr, "parcc: of %d operators that can be measured %d are\n", use.of, use.measured);
+  }
+  return d->options.profile_out != NULL ? profile_print(c) : NULL;
 }
 
 typedef struct ProblemFile {
@@ -199,8 +210,9 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   if (!fits_machine(d, file, c)) return EXIT_INPUT;
   if (plan->written != NULL && !write_text(d, o->plan_out, plan->written)) return EXIT_INPUT;
   if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
+  if (plan->profile != NULL && !write_text(d, o->profile_out, plan->profile)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
-  if ((o->stats || o->show_plan || o->plan_out != NULL || o->emit_problem != NULL) && o->out == NULL) return EXIT_RIGHT;
+  if ((o->stats || o->show_plan || o->plan_out != NULL || o->emit_problem != NULL || o->profile_out != NULL) && o->out == NULL) return EXIT_RIGHT;
   const char *text = codegen_print(c->program);
   const char *out = o->out != NULL ? o->out : default_out(d->arena, o->model);
   if (!write_text(d, out, text)) return EXIT_INPUT;
@@ -234,7 +246,7 @@ static int compile(Driver *d) {
   if (o->sweep.parameter != NULL) return driver_sweep(d, file);
   Compilation c = driver_begin(d, file, &o->elab, &o->mesh);
   if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
-  PlanTexts plan = {NULL, NULL};
+  PlanTexts plan = {NULL, NULL, NULL};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     const bool planned = stage == FIRST_PASS + pipeline_find("plan");
     if (planned && c.machine != NULL && !o->quiet && c.plan_source.kind != PLAN_DATA) d->data_step = driver_data_step(&c);
@@ -244,6 +256,7 @@ static int compile(Driver *d) {
     if (planned && !write_problem(d, &c)) return EXIT_INPUT;
     if (diag_problems(&c.problems)) return EXIT_INPUT;
     if (planned) plan = plan_texts(d, &c);
+    if (stage == FIRST_PASS + pipeline_find("apply-plan")) plan.profile = profile_text(d, &c);
     if (end_stage(d, stage, NULL, &c, &code)) continue;
     return code != EXIT_RIGHT || plan.written == NULL || write_text(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
   }

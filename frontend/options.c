@@ -75,6 +75,15 @@ static int apply_dtype(Parser *p, const char *value) {
 
 static int apply_machine(Parser *p, const char *value) { return options_take_machine(p->arena, value, p->options); }
 
+static int apply_profile(Parser *p, const char *value) { return options_take_profile(p->arena, value, p->options); }
+
+static int apply_profile_out(Parser *p, const char *value) {
+  if (p->options->profile_out != NULL) return misuse("--profile-out is given twice");
+  if (value[0] == '\0') return misuse("--profile-out: the name of the file is empty");
+  p->options->profile_out = value;
+  return -1;
+}
+
 static int take_count(const char *option, const char *value, int *count) {
   char *end;
   errno = 0;
@@ -283,6 +292,8 @@ static const OptionSpec table[] = {
     {'D', NULL, "NAME=VALUE", apply_define, "set a parameter of the model"},
     {0, "dtype", "f32|f64", apply_dtype, "the type of real numbers (default f32)"},
     {0, "machine", "NAME|FILE", apply_machine, "the machine the program is for: a name, or a file; list: print the names"},
+    {0, "profile", "FILE", apply_profile, "times of operators that were measured on the machine: they count in place of formulas"},
+    {0, "profile-out", "FILE", apply_profile_out, "write a profile of the plan's operators, as predicted; a program is written only with -o"},
     {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
@@ -404,6 +415,16 @@ static int check_plan(const Options *o) {
   return -1;
 }
 
+static int check_profile(const Options *o) {
+  if (o->profile_out == NULL) return -1;
+  if (o->stop_after != NULL) return misuse("--profile-out needs all passes, --stop-after leaves some out");
+  if (str_eq(o->profile_out, o->model)) return misuse("--profile-out %s: the profile would overwrite the model", o->model);
+  if (str_eq(o->profile_out, "-") && (o->stats || o->show_plan || o->dump_after.len > 0 || (o->out != NULL && str_eq(o->out, "-")) ||
+                                      (o->plan_out != NULL && str_eq(o->plan_out, "-"))))
+    return misuse("--profile-out -: standard output is taken by another option");
+  return -1;
+}
+
 static int check_problem(const Options *o) {
   if (o->emit_problem == NULL) return -1;
   if (o->plan.kind != PLAN_AUTO || o->plan_in != NULL) return misuse("--emit-problem writes what --search=auto solves; it goes with no other plan");
@@ -420,7 +441,8 @@ static int check_devices(Arena *arena, Options *o) {
     o->mesh = (Mesh){.n_axes = 1, .axis = {{"data", o->devices}}};
     o->ranks_given = true;
   }
-  return o->machine != NULL ? options_fit_machine(arena, o) : -1;
+  const int code = options_attach_profile(arena, o);
+  return code < 0 && o->machine != NULL ? options_fit_machine(arena, o) : code;
 }
 
 // Who plans where nobody is named: on a machine the cheapest plan is searched.
@@ -451,6 +473,7 @@ static int check_together(Arena *arena, Options *options) {
   code = options_check_reports(options);
   if (code < 0) code = check_devices(arena, options);
   if (code < 0) code = check_problem(options);
+  if (code < 0) code = check_profile(options);
   return code < 0 ? check_plan(options) : code;
 }
 

@@ -5,6 +5,7 @@
 #include "../ir/layout.h"
 #include "../ir/machine.h"
 #include "../ir/plan.h"
+#include "../ir/profile.h"
 #include "frontend.h"
 
 typedef enum ExitCode {
@@ -45,6 +46,8 @@ typedef struct Options {
   const char *dump_dir;   // or NULL
   const char *stop_after; // or NULL
   const char *strategies; // of which operators; NULL: not asked for
+  const Profile *profile;  // of the machine, or NULL
+  const char *profile_out; // path, or "-": standard output; NULL: not given
   bool compare;
   const char *explain; // what is asked about; NULL: nothing
   bool candidates;
@@ -61,8 +64,12 @@ typedef struct DriverStage {
 int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // A preset or a file. Returns -1 to go on, else the exit code: the list was printed, or what was wrong has been said.
 int options_take_machine(Arena *arena, const char *value, Options *options);
+// Measured times of its operators, from a file. The same.
+int options_take_profile(Arena *arena, const char *path, Options *options);
 // The mesh of so many of its devices. Returns NULL, or why there is none.
 const char *options_mesh_of(Arena *arena, const Machine *machine, int64_t devices, Mesh *mesh);
+// Gives the machine its profile; neither goes without a machine. The same.
+int options_attach_profile(Arena *arena, Options *options);
 // With a machine: the mesh that follows from it where none is given, and whether it has the ranks that are asked for.
 int options_fit_machine(Arena *arena, Options *options);
 // PARAMETER=VALUES of --sweep: numbers, and ranges A..B that double or, with +STEP behind, grow by steps.

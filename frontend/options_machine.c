@@ -40,6 +40,30 @@ int options_take_machine(Arena *arena, const char *value, Options *options) {
   return diag_problems(&problems) ? EXIT_INPUT : -1;
 }
 
+int options_take_profile(Arena *arena, const char *path, Options *options) {
+  if (options->profile != NULL) return misuse("--profile is given twice");
+  size_t len;
+  const char *text = input_file(arena, path, &len);
+  if (text == NULL) return EXIT_INPUT;
+  diag_add_source(path, text, len);
+  Problems problems = {.arena = arena};
+  Profile *profile = NEW(arena, Profile);
+  *profile = profile_read(path, text, len, &problems);
+  options->profile = profile;
+  return diag_problems(&problems) ? EXIT_INPUT : -1;
+}
+
+int options_attach_profile(Arena *arena, Options *o) {
+  if ((o->profile != NULL || o->profile_out != NULL) && o->machine == NULL)
+    return misuse("%s needs --machine: it is about the times of its devices", o->profile != NULL ? "--profile" : "--profile-out");
+  if (o->profile == NULL) return -1;
+  Machine *measured = NEW(arena, Machine);
+  *measured = *o->machine;
+  measured->profile = o->profile;
+  o->machine = measured;
+  return -1;
+}
+
 const char *options_mesh_of(Arena *arena, const Machine *machine, int64_t devices, Mesh *mesh) {
   const int all = machine_devices(machine);
   int nearest[2];

@@ -50,6 +50,7 @@ int options_take_sweep(Arena *arena, const char *value, Sweep *sweep) {
 static const char *other_output(const Options *o) {
   return o->out != NULL              ? "-o"
          : o->plan_out != NULL       ? "--plan-out"
+         : o->profile_out != NULL    ? "--profile-out"
          : o->emit_problem != NULL   ? "--emit-problem"
          : o->show_plan              ? "--show-plan"
          : o->stats                  ? "--stats"

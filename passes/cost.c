@@ -1,6 +1,7 @@
 // The formulas. A step takes the sum of what its operators and its changes of layout take; nothing is taken to overlap.
 //
-//   operator      max(operations / (rate * efficiency), bytes / bandwidth of the memory), at least the launch of a kernel
+//   operator      as measured, if a profile says so; else
+//                 max(operations / (rate * efficiency), bytes / bandwidth of the memory), at least the launch of a kernel
 //   ring          launch + rounds * sum over levels (hops * latency) + bytes * seconds a byte of the slowest level
 //   tree          the same with twice the depth in place of hops, and bytes that no rank keeps back; the cheaper one of both
 //   messages      the same with what a rank sends out of each unit, and as many latencies as messages that do not go at once
@@ -9,6 +10,7 @@
 
 #include "../ir/pin.h"
 #include "contraction.h"
+#include "profile.h"
 #include "rewrite.h"
 #include "route.h"
 #include "sharding.h"
@@ -106,8 +108,8 @@ double cost_of_reshard(const CostModel *model, const Shape *shape, const Layout 
 
 // ---- operators -----------------------------------------------------------------------------------------------------
 
-// Extents of the largest block: the first one, of every axis the larger part.
-static void block_extents(const CostModel *model, const Op *op, double *extent) {
+// The first one, of every axis the larger part.
+void cost_block(const CostModel *model, const Op *op, double *extent) {
   for (int d = 0; d < op->n_dims; d++) {
     int64_t unit = 1, units = op->dims[d].extent;
     for (int a = 0; a < model->mesh->n_axes; a++) {
@@ -215,9 +217,11 @@ double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {
   if (op->kind == OP_VIEW) return 0;
   Reshard change;
   if (op->kind == OP_RESHARD) return cost_of_change(model, graph, op, &change).seconds;
+  const double measured = model->machine->profile != NULL ? profile_of_op(model, graph, op) : -1;
+  if (measured > 0) return measured;
   if (op->kind == OP_OPAQUE) return fmax(device->launch, call_bytes(model, graph, op) / device->bandwidth);
   double extent[IR_MAX_DIMS], points = 1, seconds = 0;
-  block_extents(model, op, extent);
+  cost_block(model, op, extent);
   Pin pin[IR_MAX_DIMS];
   const int n_pins = op_pins(op, pin);
   for (int i = 0; i < n_pins; i++) extent[pin[i].dim] = 1; // one place only: a gather, or a scatter into zeros

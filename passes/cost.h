@@ -39,7 +39,9 @@ int cost_element(const CostModel *model, ScalarType type);
 // runs over the same elements. A property of the graph as it is before it is planned, so that a plan changes nothing in it.
 void cost_mark_inlined(Graph *train);
 
-// Of the slowest rank: operations and bytes of its block of the iteration space, by the roofline.
+// The extents of the largest block of an operator's iteration space.
+void cost_block(const CostModel *model, const Op *op, double *extent);
+// Of the slowest rank: what was measured, where the machine has a profile (ir/profile.h) that knows the operator; else operations and bytes of its block of the iteration space, by the roofline.
 double cost_of_op(const CostModel *model, const Graph *graph, const Op *op);
 // One step of the table of changes (ir/reshard.def) of a tensor whose elements take so many bytes.
 double cost_of_reshard(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fuzzes the readers of models, plans and machines with libFuzzer, ASan and UBSan, beginning with the samples and the golden files:
-# tests/fuzz/run.sh [parse=SECONDS] [plan=SECONDS] [machine=SECONDS] (default 60 each). PARCC_BUILD is the build whose generated
+# Fuzzes the readers of models, plans, machines and profiles with libFuzzer, ASan and UBSan, beginning with the samples and the golden files:
+# tests/fuzz/run.sh [parse=SECONDS] [plan=SECONDS] [machine=SECONDS] [profile=SECONDS] (default 60 each). PARCC_BUILD is the build whose generated
 # scanner, parser and prelude are taken.
 . "$(dirname "$0")/../run/common.sh"
-[ $# -gt 0 ] || set -- parse=60 plan=60 machine=60
+[ $# -gt 0 ] || set -- parse=60 plan=60 machine=60 profile=60
 build=${PARCC_BUILD:-$root/build}
 command -v clang >/dev/null || skip "there is no clang"
 echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n); int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return n > 0 && d[0] == 0; }' >"$tmp/probe.c"
@@ -17,7 +17,7 @@ compile() { # shellcheck disable=SC2086 # a list of options
 # What is fuzzed, compiled once.
 mkdir "$tmp/objects"
 {
-  find "$root/ir" "$root/frontend" "$root/passes" "$build/grammar" -name '*.c' ! -name main.c ! -name 'options*.c'
+  find "$root/ir" "$root/frontend" "$root/passes" "$build/grammar" -name '*.c' ! -name main.c ! -name 'driver*.c' ! -name 'options*.c'
   printf '%s\n' "$build/machines.c" "$build/prelude.c"
 } | while IFS= read -r source; do
   compile -fsanitize=fuzzer-no-link -c "$source" -o "$tmp/objects/$(echo "$source" | tr / _).o" || exit 1
@@ -53,6 +53,7 @@ for what; do
   parse=*) fuzz parse dnn "$seconds" ;;
   plan=*) fuzz plan plan "$seconds" -dict="$root/tests/fuzz/plan.dict" ;;
   machine=*) fuzz machine machine "$seconds" -dict="$root/tests/fuzz/machine.dict" ;;
+  profile=*) fuzz profile profile "$seconds" ;;
   *) fail "there is nothing to fuzz that is called $what" ;;
   esac
 done

@@ -245,6 +245,20 @@ for wrong in devices =2 devices= devices=0 devices=-1 devices=2x devices=2, devi
 done
 expect 2 'more than 1000 values' m.dnn --machine=pcie2 --sweep=batch=1..5000+1
 
+expect 0 '' m.dnn --machine=pcie2 --search=data --profile-out m.profile
+check "--profile-out writes no program" [ -s m.profile -a ! -e m_par.cu ]
+expect 0 '^profile 1 # m on 2 devices of pcie2' m.dnn --machine=pcie2 --search=data --profile-out -
+expect 0 'of [0-9]* operators that can be measured [1-9]' m.dnn --machine=pcie2 --profile m.profile -o profiled.cu
+expect 1 "cannot read 'missing.profile'" m.dnn --machine=pcie2 --profile missing.profile
+expect 1 "a profile begins with 'profile 1'" m.dnn --machine=pcie2 --profile m.dnn
+expect 2 'profile needs --machine' m.dnn --profile m.profile
+expect 2 'profile-out needs --machine' m.dnn --profile-out other.profile
+expect 2 'is given twice' m.dnn --machine=pcie2 --profile m.profile --profile m.profile
+expect 2 'would overwrite the model' m.dnn --machine=pcie2 --profile-out m.dnn
+expect 2 'standard output is taken' m.dnn --machine=pcie2 --profile-out - --stats
+expect 2 'leaves some out' m.dnn --machine=pcie2 --profile-out x.profile --stop-after=plan
+expect 2 'does not go with --profile-out' m.dnn --machine=pcie2 --compare --profile-out x.profile
+
 printf 'plan 1 m\nmesh data=2\nrelu n/data\ndense1 co/data\n' >a.plan
 printf 'plan 1 m\nmesh data=2\n\ndense1 co/data # the same\nrelu n/data\n' >b.plan
 printf 'plan 1 m\nmesh data=2\nrelu pin data=1\nstore dense1.w co/data\n' >c.plan

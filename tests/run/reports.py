@@ -4,7 +4,7 @@
 That what they say of a planner is what compiling with it says, to the last digit printed; that auto is not worse than any other;
 and that a planner without a plan says the same when it is asked for alone. That what --explain says of a plan adds up to what is
 predicted of it, whoever made it; that the best plan which does something else is not better than the optimum, nor worse than the plan
-in which that alone is changed; and that a plan with one line changed costs what --explain says of it.
+in which that alone is changed; and that a plan with one line changed costs what --explain says of it. And that measured times (--profile) count as they stand.
 """
 
 import json
@@ -122,6 +122,31 @@ def change_one_line():
     check(f"mlp with a line changed: {step}, explained as {said.get('co/gpu')}", step == said.get("co/gpu"))
 
 
+def predicted(model, options, *more):
+    return json.loads(parcc(model, "--stats", "--json", *options, *more)[1])["predicted"]
+
+
+# A profile of what is predicted changes nothing; one in which products take ten times as long does, by that and to the last of them.
+def profiles():
+    options = ["--machine=p100x4x4", "--devices=4"]
+    with tempfile.TemporaryDirectory() as folder:
+        same, slower = os.path.join(folder, "same"), os.path.join(folder, "slower")
+        data = predicted("alexnet", options, "--search=data", "--profile-out", same)
+        check("a profile of what is predicted", predicted("alexnet", options, "--search=data", "--profile", same) == data)
+        lines = open(same).read().splitlines()
+        products = [line for line in lines if " sum [" in line and "* x1[" in line]
+        with open(slower, "w") as file:
+            for line in lines:
+                file.write(f"profile 1\n" if line.startswith("profile") else f"{'1 s' if line in products else '1 us'}  {line.split('  ', 1)[1]}\n")
+        _, _, err = parcc("alexnet", "--search=data", *options, "--profile", slower, "-o", os.path.join(folder, "out.cu"))
+        of, measured = (int(word) for word in err.split("parcc: of ")[1].split(" are")[0].replace("operators that can be measured ", "").split())
+        check(f"{measured} of {of} measured", of == measured >= len(lines) - 1)
+        slow = predicted("alexnet", options, "--search=data", "--profile", slower)["step_seconds"]
+        check(f"a step with {len(products)} products of a second each takes {slow}", len(products) >= 16 and len(products) <= slow < 2 * len(products))
+        auto = predicted("alexnet", options, "--search=auto", "--profile", slower)["step_seconds"]
+        check(f"auto avoids what was measured to be slow: {auto} of {slow}", auto < slow / 10)
+
+
 for case in COMPARED:
     compare(*case)
 for case in SWEPT:
@@ -129,5 +154,6 @@ for case in SWEPT:
 for case in EXPLAINED:
     explain(*case)
 change_one_line()
+profiles()
 print("reports:", f"{failures} failed" if failures else "all agree")
 sys.exit(failures != 0)

@@ -1,0 +1,2 @@
+machine p100 { }
+5 us x

@@ -1,0 +1,2 @@
+profile 2
+5 us x
