@@ -66,12 +66,11 @@ double configurations_most(int n_dims, const Mesh *mesh) {
   return most;
 }
 
-OpSharding configuration_sharding(const Layers *layers, const Configuration *configuration, int op, const Mesh *mesh) {
+OpSharding configuration_sharding(const Configuration *configuration, const OpDims *op, const Mesh *mesh) {
   OpSharding s = sharding_replicate();
-  for (int a = 0; a < mesh->n_axes; a++)
-    for (int d = 0; d < layers->groups->graph->ops.at[op].n_dims && configuration->dim[a] >= 0; d++) {
-      const LayerUse *use = &layers->uses[op * IR_MAX_DIMS + d];
-      if (use->dim == configuration->dim[a]) plan_split(&s, a, d, use->unit, mesh);
-    }
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int d = configuration->dim[a];
+    if (d >= 0 && op->dim[d] >= 0) plan_split(&s, a, op->dim[d], op->unit[d], mesh);
+  }
   return s;
 }

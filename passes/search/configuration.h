@@ -17,7 +17,7 @@ typedef struct Configurations { int n; Configuration *list; } Configurations;
 Configurations configurations_of(Arena *arena, const Layer *layer, const Mesh *mesh);
 // How many there can be of so many dimensions on a mesh, if all of them can be divided.
 double configurations_most(int n_dims, const Mesh *mesh);
-// What an operator of the layer does then.
-OpSharding configuration_sharding(const Layers *layers, const Configuration *configuration, int op, const Mesh *mesh);
+// What an operator with these dimensions of the layer does then.
+OpSharding configuration_sharding(const Configuration *configuration, const OpDims *op, const Mesh *mesh);
 
 #endif

@@ -2,49 +2,13 @@
 
 #include <math.h>
 
-#include "../demands.h"
-#include "../sharding.h"
+// ---- what edges bring ----------------------------------------------------------------------------------------------
 
-// ---- how tensors lie under a configuration --------------------------------------------------------------------------
+static int dims_of(const LayerCosts *c, int layer) { return c->layers->list.at[layer].dims.len; }
 
-// The sharding of an operator, from now on.
-static const Op *lay_op(const LayerCosts *c, int op, const Configuration *as) {
-  c->graph->ops.at[op].sharding = configuration_sharding(c->layers, as, op, c->cost->mesh);
-  return &c->graph->ops.at[op];
-}
-
-static Region made_region(const LayerCosts *c, int tensor, const Configuration *as) {
-  const Tensor *t = graph_tensor(c->graph, tensor);
-  const Op *op = lay_op(c, t->producer, as);
-  int result = 0;
-  while (op_result(op, result) != tensor) result++;
-  const Layout layout = sharding_result(c->graph, op, result, c->cost->mesh);
-  return region_of(&layout, as->used, t, c->cost->mesh);
-}
-
-static Region through_views(const LayerCosts *c, Region region, int tensor, int root) {
-  while (tensor != root) {
-    const int operand = c->graph->ops.at[graph_tensor(c->graph, tensor)->producer].in;
-    region = region_through_view(&region, graph_tensor(c->graph, tensor), graph_tensor(c->graph, operand));
-    tensor = operand;
-  }
-  return region;
-}
-
-Region layer_costs_operand(const LayerCosts *c, int number, int tensor, const Configuration *as) {
-  const Tensor *t = graph_tensor(c->graph, tensor);
-  const Op *op = lay_op(c, number, as);
-  Region region = {.used = 0};
-  int n = 0;
-  for (int a = 0; a < (op->kind == OP_OPAQUE ? op->opaque->n_args : 1); a++) {
-    const OpaqueArg *arg = op->kind == OP_OPAQUE ? &op->opaque->args[a] : NULL;
-    if (arg != NULL && (arg->written || arg->tensor != tensor)) continue;
-    const Layout layout = demands_want(c->graph, op, tensor, arg, c->cost->mesh);
-    const Region one = region_of(&layout, as->used, t, c->cost->mesh);
-    if (n++ == 0) region = one;
-    else region_extend(&region, &one, t->rank);
-  }
-  return region;
+static Access made_by_layer(const LayerCosts *c, const LayerEdge *e) {
+  const int op = graph_tensor(c->graph, e->made)->producer;
+  return access_made(c->graph, op, &c->layers->of_op[op], dims_of(c, e->from), e->made);
 }
 
 static bool reads_forward(const LayerCosts *c, int layer, int op) {
@@ -52,43 +16,54 @@ static bool reads_forward(const LayerCosts *c, int layer, int op) {
   return c->graph->ops.at[op].phase == PHASE_FORWARD && group >= 0 && c->layers->of_group[group] == layer;
 }
 
-// What a layer needs of the tensor that an edge brings, as a region of the tensor as it is made.
-static Region needed_region(const LayerCosts *c, const LayerEdge *e, const Configuration *as) {
+// By all operators of the layer together, of the tensor as it is made.
+static Access read_by_layer(const LayerCosts *c, const LayerEdge *e) {
   const Uses *uses = plan_uses(c->layers->groups->planner, c->graph, e->read);
-  Region region = {.used = 0};
+  const int n_dims = dims_of(c, e->to);
+  Access access = {{0}, {{0}}};
   int n = 0;
   for (int i = 0; i < uses->ops.len; i++) {
     const int op = uses->ops.at[i];
     if (c->graph->ops.at[op].kind == OP_VIEW || !reads_forward(c, e->to, op)) continue;
-    const Region one = layer_costs_operand(c, op, e->read, as);
-    if (n++ == 0) region = one;
-    else region_extend(&region, &one, graph_tensor(c->graph, e->read)->rank);
+    const Access one = access_read(c->graph, op, &c->layers->of_op[op], n_dims, e->read);
+    access = n++ == 0 ? one : access_both(&access, &one, n_dims);
   }
-  return through_views(c, region, e->read, e->made);
+  return access_through_views(c->graph, &access, n_dims, e->read, e->made);
+}
+
+static Region *regions_of(const LayerCosts *c, int layer, const Access *access) {
+  Region *regions = NEW_ARRAY(c->scratch, Region, c->of[layer].n);
+  for (int i = 0; i < c->of[layer].n; i++) regions[i] = access_region(access, &c->of[layer].list[i], c->cost->mesh->n_axes);
+  return regions;
 }
 
 // ---- what layers cost ----------------------------------------------------------------------------------------------
 
 // A parameter as a layer reads it.
-typedef struct Weight { int op, read, root; } Weight;
+typedef struct Weight {
+  int tensor;
+  Access access;
+} Weight;
 typedef VEC(Weight) Weights;
 
-typedef struct WeightVisit { const LayerCosts *c; Weights *list; int op; } WeightVisit;
+typedef struct WeightVisit { const LayerCosts *c; Weights *list; int layer, op; } WeightVisit;
 
 static void note_weight(void *ctx, int tensor) {
   const WeightVisit *v = ctx;
   const int root = layers_root(v->c->graph, tensor);
   if (graph_tensor(v->c->graph, root)->role != ROLE_PARAM) return;
   for (int i = 0; i < v->list->len; i++)
-    if (v->list->at[i].root == root) return;
-  vec_push(v->c->arena, v->list, (Weight){v->op, tensor, root});
+    if (v->list->at[i].tensor == root) return;
+  const int n_dims = dims_of(v->c, v->layer);
+  const Access access = access_read(v->c->graph, v->op, &v->c->layers->of_op[v->op], n_dims, tensor);
+  vec_push(v->c->arena, v->list, (Weight){root, access_through_views(v->c->graph, &access, n_dims, tensor, root)});
 }
 
 static Weights weights_of(const LayerCosts *c, int layer) {
   Weights list = {0};
   const Layer *l = &c->layers->list.at[layer];
   for (int i = 0; i < l->ops.len; i++) {
-    WeightVisit v = {c, &list, l->ops.at[i]};
+    WeightVisit v = {c, &list, layer, l->ops.at[i]};
     if (reads_forward(c, layer, v.op) && c->graph->ops.at[v.op].kind != OP_VIEW) op_visit_reads(&c->graph->ops.at[v.op], note_weight, &v);
   }
   return list;
@@ -101,8 +76,8 @@ static uint32_t axes_of(const Region *region, int rank) {
 }
 
 static double synchronisation(const LayerCosts *c, const Weight *w, const Configuration *as) {
-  const Tensor *t = graph_tensor(c->graph, w->root);
-  const Region region = through_views(c, layer_costs_operand(c, w->op, w->read, as), w->read, w->root);
+  const Tensor *t = graph_tensor(c->graph, w->tensor);
+  const Region region = access_region(&w->access, as, c->cost->mesh->n_axes);
   const uint32_t shards = axes_of(&region, t->rank);
   const AxisLinks *links = &c->cost->links[as->used & ~shards];
   const double shard = (double)tensor_elements(t) * cost_element(c->cost, t->type) / mesh_parts(c->cost->mesh, shards);
@@ -119,31 +94,22 @@ static double times_moved(const LayerCosts *c, const LayerEdge *e) {
   return c->graph->ops.at[l->ops.at[l->ops.len - 1]].phase == PHASE_BACKWARD ? 2 : 1;
 }
 
-typedef struct Regions { Region *made, *needed; } Regions;
-
-// The tensor of an edge under each configuration of both ends.
-static Regions regions_of(const LayerCosts *c, const LayerEdge *e) {
-  const Configurations *from = &c->of[e->from], *to = &c->of[e->to];
-  const Regions r = {NEW_ARRAY(c->scratch, Region, from->n), NEW_ARRAY(c->scratch, Region, to->n)};
-  for (int i = 0; i < from->n; i++) r.made[i] = made_region(c, e->made, &from->list[i]);
-  for (int j = 0; j < to->n; j++) r.needed[j] = needed_region(c, e, &to->list[j]);
-  return r;
-}
-
 static void add_computation(LayerCosts *c, int op, const Configurations *of, double *costs) {
   if (c->graph->ops.at[op].kind == OP_VIEW) return;
   for (int i = 0; i < of->n; i++) {
-    const OpSharding sharding = configuration_sharding(c->layers, &of->list[i], op, c->cost->mesh);
+    const OpSharding sharding = configuration_sharding(&of->list[i], &c->layers->of_op[op], c->cost->mesh);
     costs[i] += op_class_seconds(&c->ops, op, &sharding);
   }
 }
 
-// What a layer moves between its own operators.
+// What a layer moves between its own operators: most tensors are needed as they are made.
 static void add_inner(const LayerCosts *c, const LayerEdge *e, double *costs) {
-  const Regions regions = regions_of(c, e);
+  const Access made = made_by_layer(c, e), needed = read_by_layer(c, e);
+  if (access_same(&made, &needed, dims_of(c, e->from))) return;
+  const Region *from = regions_of(c, e->from, &made), *to = regions_of(c, e->to, &needed);
   for (int i = 0; i < c->of[e->from].n; i++) {
     double seconds;
-    transfer_seconds(c->scratch, c->cost, graph_tensor(c->graph, e->made), 1, &regions.made[i], 1, &regions.needed[i], &seconds);
+    transfer_seconds(c->scratch, c->cost, graph_tensor(c->graph, e->made), 1, &from[i], 1, &to[i], &seconds);
     costs[i] += times_moved(c, e) * seconds;
   }
   arena_reset(c->scratch);
@@ -165,9 +131,10 @@ static const double *own_costs(LayerCosts *c, int layer) {
 
 static const double *edge_costs(const LayerCosts *c, const LayerEdge *e) {
   const int n = c->of[e->from].n, m = c->of[e->to].n;
-  const Regions regions = regions_of(c, e);
+  const Access made = made_by_layer(c, e), needed = read_by_layer(c, e);
+  const Region *from = regions_of(c, e->from, &made), *to = regions_of(c, e->to, &needed);
   double *costs = NEW_ARRAY(c->arena, double, n * m);
-  transfer_seconds(c->scratch, c->cost, graph_tensor(c->graph, e->made), n, regions.made, m, regions.needed, costs);
+  transfer_seconds(c->scratch, c->cost, graph_tensor(c->graph, e->made), n, from, m, to, costs);
   for (int i = 0; i < n * m; i++) costs[i] *= times_moved(c, e);
   arena_reset(c->scratch);
   return costs;

@@ -9,10 +9,9 @@
 #ifndef PARCC_PASSES_SEARCH_LAYER_COSTS_H
 #define PARCC_PASSES_SEARCH_LAYER_COSTS_H
 
-#include "configuration.h"
+#include "access.h"
 #include "eliminate.h"
 #include "layer_pattern.h"
-#include "transfer.h"
 
 typedef VEC(int) Ints;
 
@@ -34,7 +33,5 @@ typedef struct LayerCosts {
 LayerCosts layer_costs_new(Arena *arena, Arena *scratch, Graph *graph, const Layers *layers, const CostModel *cost);
 // A node for each layer, whose values are its configurations, and an edge for each tensor between two layers.
 EliminationGraph layer_costs_graph(LayerCosts *costs);
-// What an operator of a layer needs of a tensor.
-Region layer_costs_operand(const LayerCosts *costs, int op, int tensor, const Configuration *as);
 
 #endif

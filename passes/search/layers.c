@@ -341,15 +341,17 @@ static void find_dims(Builder *b) {
   }
 }
 
-static void note_uses(Builder *b) {
-  const int n = b->graph->ops.len * IR_MAX_DIMS;
-  b->layers.uses = NEW_ARRAY(b->arena, LayerUse, n);
-  for (int i = 0; i < n; i++) b->layers.uses[i] = (LayerUse){-1, 1};
+static void note_dims(Builder *b) {
+  const int n = b->graph->ops.len;
+  b->layers.of_op = NEW_ARRAY(b->arena, OpDims, n);
+  for (int i = 0; i < n; i++)
+    for (int d = 0; d < LAYER_MAX_DIMS; d++) b->layers.of_op[i].dim[d] = -1;
   for (int l = 0; l < b->layers.list.len; l++)
     for (int d = 0; d < b->layers.list.at[l].dims.len; d++)
       for (int m = 0; m < b->layers.list.at[l].dims.at[d].members.len; m++) {
         const GroupMember *member = &b->layers.list.at[l].dims.at[d].members.at[m];
-        b->layers.uses[member->op * IR_MAX_DIMS + member->dim] = (LayerUse){d, member->unit};
+        b->layers.of_op[member->op].dim[d] = member->dim;
+        b->layers.of_op[member->op].unit[d] = member->unit;
       }
 }
 
@@ -366,6 +368,6 @@ Layers layers_of_groups(Arena *arena, const Groups *groups) {
   number_layers(&b);
   list_edges(&b);
   find_dims(&b);
-  note_uses(&b);
+  note_dims(&b);
   return b.layers;
 }

@@ -31,18 +31,18 @@ typedef struct Layer {
 // A tensor that one layer makes and another reads forward: as it is made, and as it is read, which may be a view of it.
 typedef struct LayerEdge { int from, to, made, read; } LayerEdge;
 
-// A dimension of an operator as part of one of its layer's, in units of `unit`; dim -1: it is of none.
-typedef struct LayerUse {
-  int dim;
-  int64_t unit;
-} LayerUse;
+// Which of an operator's dimensions is part of each of its layer's, in units of `unit`; -1: none.
+typedef struct OpDims {
+  int dim[LAYER_MAX_DIMS];
+  int64_t unit[LAYER_MAX_DIMS];
+} OpDims;
 
 typedef struct Layers {
   const Groups *groups;
   VEC(Layer) list; // no edge leads to an earlier one
   int *of_group;   // -1: the group is of no layer: a parameter, an input, what is made of inputs
   VEC(LayerEdge) edges;  // also those from a layer to itself
-  LayerUse *uses;        // by operator * IR_MAX_DIMS + dimension
+  OpDims *of_op;         // by operator
 } Layers;
 
 Layers layers_of_groups(Arena *arena, const Groups *groups);

@@ -8,7 +8,6 @@
 //   and tensors between layers to be moved. Nothing overlaps; moving takes bytes / bandwidth and no latency.
 // - The search is node and edge elimination, then enumeration of the K nodes left (eliminate.h). Where they are too many, as in
 //   networks that attend to all of their steps, enumeration ends when its budget is spent, and nothing is proved.
-#include "../demands.h"
 #include "candidate.h"
 #include "layer_costs.h"
 #include "search.h"
@@ -27,47 +26,37 @@ typedef struct Choice {
 
 // ---- the plan ------------------------------------------------------------------------------------------------------
 
-// Of an operator of no layer whose result is to lie so.
-static OpSharding sharding_of_region(const Choice *c, const Op *op, const Region *region) {
-  OpSharding s = sharding_replicate();
-  for (int d = 0; d < op->n_out; d++) {
-    const Cut *cut = &region->dim[d].cut;
-    for (int a = 0; a < c->costs->cost->mesh->n_axes; a++)
-      if (region->dim[d].axes >> a & 1) plan_split(&s, a, d, cut_is_plain(cut, op->dims[d].extent) ? cut->scale : 1, c->costs->cost->mesh);
+// How a tensor that no layer makes lies: as the first layer that reads it, or a view of it, or what is made of it, needs it.
+typedef struct Lying { int layer; Access access; } Lying; // layer -1: nothing needs it
+
+static int dims_of(const Choice *c, int layer) { return c->costs->layers->list.at[layer].dims.len; }
+
+static Lying find_lying(const Choice *c, int tensor) {
+  Graph *graph = c->costs->graph;
+  const Uses *uses = plan_uses(c->groups->planner, graph, tensor);
+  for (int i = 0; i < uses->ops.len; i++) {
+    const int number = uses->ops.at[i], group = c->groups->of_op[number], layer = group < 0 ? -1 : c->costs->layers->of_group[group];
+    const Op *op = &graph->ops.at[number];
+    if (op->phase != PHASE_FORWARD || (op->kind == OP_VIEW && layer >= 0)) continue;
+    if (layer >= 0) return (Lying){layer, access_read(graph, number, &c->costs->layers->of_op[number], dims_of(c, layer), tensor)};
+    Lying lying = find_lying(c, op->out);
+    if (lying.layer < 0) continue;
+    const int n_dims = dims_of(c, lying.layer);
+    const OpDims dims = access_dims(&lying.access, n_dims, op);
+    lying.access = op->kind == OP_VIEW ? access_through_views(graph, &lying.access, n_dims, op->out, tensor) : access_read(graph, number, &dims, n_dims, tensor);
+    return lying;
   }
-  return s;
+  return (Lying){.layer = -1};
 }
 
-// How a tensor that no layer makes lies: as the first layer that reads it, or a view of it, or what is made of it, needs it.
-// False: none does.
-static bool find_region(const Choice *c, int tensor, Region *region) {
-  const Uses *uses = plan_uses(c->groups->planner, c->costs->graph, tensor);
-  const Tensor *t = graph_tensor(c->costs->graph, tensor);
-  for (int i = 0; i < uses->ops.len; i++) {
-    Op *op = &c->costs->graph->ops.at[uses->ops.at[i]];
-    const int group = c->groups->of_op[uses->ops.at[i]], layer = group < 0 ? -1 : c->costs->layers->of_group[group];
-    Region of_result;
-    if (layer >= 0 && op->kind != OP_VIEW && op->phase == PHASE_FORWARD) {
-      *region = layer_costs_operand(c->costs, uses->ops.at[i], tensor, &c->costs->of[layer].list[c->value[layer]]);
-      return true;
-    }
-    if (layer >= 0 || op->phase != PHASE_FORWARD || !find_region(c, op->out, &of_result)) continue;
-    if (op->kind == OP_VIEW) *region = region_through_view(&of_result, graph_tensor(c->costs->graph, op->out), t);
-    else {
-      op->sharding = sharding_of_region(c, op, &of_result);
-      const Layout layout = demands_want(c->costs->graph, op, tensor, NULL, c->costs->cost->mesh);
-      *region = region_of(&layout, of_result.used, t, c->costs->cost->mesh);
-    }
-    return true;
-  }
-  return false;
-}
+static const Configuration *configuration_of(const Choice *c, int layer) { return &c->costs->of[layer].list[c->value[layer]]; }
 
 static Candidate stored_candidate(const Choice *c, const Group *group) {
   Candidate candidate;
-  Region region = {.used = 0};
   for (int a = 0; a < MESH_MAX_AXES; a++) candidate.choice[a] = -1;
-  find_region(c, group->tensor, &region);
+  const Lying lying = find_lying(c, group->tensor);
+  if (lying.layer < 0) return candidate;
+  const Region region = access_region(&lying.access, configuration_of(c, lying.layer), c->costs->cost->mesh->n_axes);
   for (int d = 0; d < group->dims.len; d++)
     for (int a = 0; a < MESH_MAX_AXES; a++)
       if (region.dim[group->dims.at[d].members.at[0].dim].axes >> a & 1) candidate.choice[a] = (signed char)d;
@@ -75,10 +64,13 @@ static Candidate stored_candidate(const Choice *c, const Group *group) {
 }
 
 static OpSharding chosen_sharding(const Choice *c, int op) {
-  const int layer = c->costs->layers->of_group[c->groups->of_op[op]];
-  Region region;
-  if (layer >= 0) return configuration_sharding(c->costs->layers, &c->costs->of[layer].list[c->value[layer]], op, c->costs->cost->mesh);
-  return find_region(c, c->costs->graph->ops.at[op].out, &region) ? sharding_of_region(c, &c->costs->graph->ops.at[op], &region) : sharding_replicate();
+  const Layers *layers = c->costs->layers;
+  const int layer = layers->of_group[c->groups->of_op[op]];
+  if (layer >= 0) return configuration_sharding(configuration_of(c, layer), &layers->of_op[op], c->costs->cost->mesh);
+  const Lying lying = find_lying(c, c->costs->graph->ops.at[op].out);
+  if (lying.layer < 0) return sharding_replicate();
+  const OpDims dims = access_dims(&lying.access, dims_of(c, lying.layer), &c->costs->graph->ops.at[op]);
+  return configuration_sharding(configuration_of(c, lying.layer), &dims, c->costs->cost->mesh);
 }
 
 static Plan plan_of(const Choice *c, const Model *model) {

@@ -2,41 +2,6 @@
 
 #include <math.h>
 
-#include "../sharding.h"
-
-Region region_of(const Layout *layout, uint32_t used, const Tensor *tensor, const Mesh *mesh) {
-  Region region = {.used = used};
-  for (int d = 0; d < tensor->rank; d++) {
-    region.dim[d] = (RegionDim){layout_axes_of(layout, mesh->n_axes, d), layout->cut[d]};
-    for (int a = 0; a < mesh->n_axes; a++)
-      if (mesh->axis[a].size == 1) region.dim[d].axes &= ~(1u << a);
-  }
-  return region;
-}
-
-Region region_through_view(const Region *region, const Tensor *result, const Tensor *operand) {
-  Region through = {.used = region->used};
-  for (int d = 0; d < result->rank; d++) {
-    const RegionDim *dim = &region->dim[d];
-    int64_t unit;
-    if (dim->axes == 0 || !cut_is_plain(&dim->cut, result->extent[d])) continue;
-    const int to = sharding_through_view(result, operand, d, dim->cut.scale, &unit);
-    if (to >= 0) through.dim[to] = (RegionDim){dim->axes, cut_plain(operand->extent[to], unit)};
-  }
-  return through;
-}
-
-void region_extend(Region *region, const Region *by, int rank) {
-  for (int d = 0; d < rank; d++) {
-    RegionDim *dim = &region->dim[d];
-    const RegionDim *other = &by->dim[d];
-    const bool alike = dim->axes == other->axes && dim->cut.scale == other->cut.scale && dim->cut.div == other->cut.div && dim->cut.units == other->cut.units;
-    if (!alike) *dim = (RegionDim){.axes = 0};
-    dim->cut.before = max_i64(dim->cut.before, other->cut.before);
-    dim->cut.after = max_i64(dim->cut.after, other->cut.after);
-  }
-}
-
 // Elements of the largest of so many blocks of a dimension; the part of it that lies within one of as many blocks of equal size.
 typedef struct Length { double all, inner; } Length;
 

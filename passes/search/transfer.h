@@ -17,13 +17,6 @@ typedef struct Region {
   RegionDim dim[LAYOUT_MAX_RANK];
 } Region;
 
-// As a tensor lies or is read by a layer that uses some axes.
-Region region_of(const Layout *layout, uint32_t used, const Tensor *tensor, const Mesh *mesh);
-// Of the operand of a view, as much as a region of its result needs; what it cannot say is whole.
-Region region_through_view(const Region *region, const Tensor *result, const Tensor *operand);
-// As much as either needs.
-void region_extend(Region *region, const Region *by, int rank);
-
 // Seconds from each of n regions to each of m: [n][m]. The model has all links.
 void transfer_seconds(Arena *scratch, const CostModel *model, const Tensor *tensor, int n, const Region *made, int m,
                       const Region *needed, double *seconds);
