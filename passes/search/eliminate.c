@@ -16,13 +16,10 @@ double elimination_cost(const EliminationGraph *graph, const int *value) {
 // ---- what is left of a graph ---------------------------------------------------------------------------------------
 
 // Tables that node and edge eliminations made of others.
-typedef struct MadeNode { const double *in, *node, *out, *cost; const int *choice; } MadeNode;
+typedef struct MadeNode { const double *in, *node, *out, *cost; } MadeNode;
 typedef struct MadeEdge { const double *first, *second, *cost; } MadeEdge;
 
-typedef struct Eliminated { // `node`, which chooses by its two neighbours
-  int node, from, to;
-  const int *choice;
-} Eliminated;
+typedef struct Eliminated { EliminationEdge in, out; } Eliminated; // the node between them, which chooses by its two neighbours
 
 typedef VEC(int) Ints;
 
@@ -75,46 +72,53 @@ static void remove_number(Ints *list, int number) {
 }
 
 // Equation 2 of the paper: for every choice of both neighbours the best of the node between them.
-static MadeNode choose_between(Reduction *r, const EliminationEdge *in, const EliminationEdge *out) {
+static const double *least_between(Reduction *r, const EliminationEdge *in, const EliminationEdge *out) {
   const int from = values_of(r, in->from), node = values_of(r, in->to), to = values_of(r, out->to);
-  const double *own = r->graph->nodes.at[in->to].cost;
   double *cost = NEW_ARRAY(r->arena, double, from * to);
-  int *choice = NEW_ARRAY(r->arena, int, from * to);
   for (int x = 0; x < from; x++) {
     double *least = cost + x * to;
-    int *best = choice + x * to;
     for (int z = 0; z < to; z++) least[z] = INFINITY;
     for (int y = 0; y < node; y++) {
-      const double before = in->cost[x * node + y] + own[y];
+      const double before = in->cost[x * node + y] + r->graph->nodes.at[in->to].cost[y];
       const double *after = out->cost + y * to;
-      for (int z = 0; z < to; z++)
-        if (before + after[z] < least[z]) least[z] = before + after[z], best[z] = y;
+      for (int z = 0; z < to; z++) least[z] = before + after[z] < least[z] ? before + after[z] : least[z];
     }
   }
-  return (MadeNode){in->cost, own, out->cost, cost, choice};
+  return cost;
 }
 
-static MadeNode table_between(Reduction *r, const EliminationEdge *in, const EliminationEdge *out) {
+// What the node between two edges then chooses: the first of its best values.
+static int choose_between(const Reduction *r, const Eliminated *e, int x, int z) {
+  const int node = values_of(r, e->in.to), to = values_of(r, e->out.to);
+  double least = INFINITY;
+  int best = 0;
+  for (int y = 0; y < node; y++) {
+    const double cost = e->in.cost[x * node + y] + r->graph->nodes.at[e->in.to].cost[y] + e->out.cost[y * to + z];
+    if (cost < least) least = cost, best = y;
+  }
+  return best;
+}
+
+static const double *table_between(Reduction *r, const EliminationEdge *in, const EliminationEdge *out) {
   const double *own = r->graph->nodes.at[in->to].cost;
   for (int i = 0; i < r->made_nodes.len; i++) {
     const MadeNode *made = &r->made_nodes.at[i];
-    if (made->in == in->cost && made->node == own && made->out == out->cost) return *made;
+    if (made->in == in->cost && made->node == own && made->out == out->cost) return made->cost;
   }
-  const MadeNode made = choose_between(r, in, out);
-  vec_push(r->arena, &r->made_nodes, made);
-  return made;
+  const double *cost = least_between(r, in, out);
+  vec_push(r->arena, &r->made_nodes, (MadeNode){in->cost, own, out->cost, cost});
+  return cost;
 }
 
 static bool eliminate_node(Reduction *r, int node) {
   if (r->gone[node] || r->in[node].len != 1 || r->out[node].len != 1) return false;
   const int i = r->in[node].at[0], o = r->out[node].at[0];
   const EliminationEdge in = r->edges.at[i], out = r->edges.at[o];
-  const MadeNode made = table_between(r, &in, &out);
-  vec_push(r->arena, &r->order, (Eliminated){node, in.from, out.to, made.choice});
+  vec_push(r->arena, &r->order, (Eliminated){in, out});
   r->gone[node] = true;
   remove_number(&r->out[in.from], i);
   remove_number(&r->in[out.to], o);
-  join_edge(r, (EliminationEdge){in.from, out.to, made.cost});
+  join_edge(r, (EliminationEdge){in.from, out.to, table_between(r, &in, &out)});
   return true;
 }
 
@@ -232,7 +236,7 @@ static Elimination solve(const Reduction *r, int64_t budget) {
   const Search s = search_left(r, budget);
   for (int i = r->order.len - 1; i >= 0; i--) {
     const Eliminated *e = &r->order.at[i];
-    s.best[e->node] = e->choice[s.best[e->from] * values_of(r, e->to) + s.best[e->to]];
+    s.best[e->in.to] = choose_between(r, e, s.best[e->in.from], s.best[e->out.to]);
   }
   const double cost = elimination_cost(r->graph, s.best);
   return (Elimination){.value = s.best, .cost = cost, .bound = s.cut ? fmin(cost, s.rest[0]) : cost, .kept = s.nodes.len,

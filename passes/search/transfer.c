@@ -1,6 +1,8 @@
 #include "transfer.h"
 
-#include <math.h>
+// fmin and fmax are calls, for the sake of what is no number.
+static double smaller(double a, double b) { return a < b ? a : b; }
+static double larger(double a, double b) { return a > b ? a : b; }
 
 // Elements of the largest of so many blocks of a dimension; the part of it that lies within one of as many blocks of equal size.
 typedef struct Length { double all, inner; } Length;
@@ -18,7 +20,7 @@ static Length length_of(const Cut *cut, int parts, int64_t extent) {
   int64_t most = max_i64(0, block_length(cut, parts, 0, extent));
   if (parts > 2) most = max_i64(most, block_length(cut, parts, parts / 2, extent));
   most = max_i64(most, block_length(cut, parts, parts - 1, extent));
-  return (Length){(double)most, fmin((double)most, equal)};
+  return (Length){(double)most, smaller((double)most, equal)};
 }
 
 // Blocks that reach around those of the tensor, by a window at most, and are not shifted against them.
@@ -67,7 +69,7 @@ static double elements_there(const CostModel *model, const Tensor *t, const Part
   for (int d = 0; d < t->rank; d++) {
     const uint32_t axes = made->axes[d] & between;
     if (!are_nested(axes, needed->axes[d]) || (axes != 0 && needed->shifted[d])) return 0;
-    elements *= axes == 0 ? needed->length[d].all : fmin((double)t->extent[d] / model->links[axes].ranks, needed->length[d].inner);
+    elements *= axes == 0 ? needed->length[d].all : smaller((double)t->extent[d] / model->links[axes].ranks, needed->length[d].inner);
   }
   return elements;
 }
@@ -93,8 +95,8 @@ void transfer_seconds(Arena *scratch, const CostModel *model, const Tensor *tens
       const double devices = level->shared ? model->links[to[j].used & ~between].ranks : 1;
       for (int i = 0; i < n; i++) {
         const double missing = to[j].elements - elements_there(model, tensor, &from[i], &to[j], between);
-        const double most = missing * devices * fmax(1, receivers / model->links[from[i].used & apart].ranks);
-        seconds[i * m + j] = fmax(seconds[i * m + j], most * each);
+        const double most = missing * devices * larger(1, receivers / model->links[from[i].used & apart].ranks);
+        seconds[i * m + j] = larger(seconds[i * m + j], most * each);
       }
     }
   }
