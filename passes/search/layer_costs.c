@@ -98,7 +98,7 @@ static void add_computation(LayerCosts *c, int op, const Configurations *of, dou
   if (c->graph->ops.at[op].kind == OP_VIEW) return;
   for (int i = 0; i < of->n; i++) {
     const OpSharding sharding = configuration_sharding(&of->list[i], &c->layers->of_op[op], c->cost->mesh);
-    costs[i] += op_class_seconds(&c->ops, op, &sharding);
+    costs[i] += op_classes_seconds(&c->ops, op, &sharding);
   }
 }
 
@@ -155,8 +155,8 @@ static const double *table_of_edge(LayerCosts *c, const LayerEdge *e) {
 LayerCosts layer_costs_new(Arena *arena, Arena *scratch, Graph *graph, const Layers *layers, const CostModel *cost) {
   LayerCosts c = {.arena = arena, .scratch = scratch, .graph = graph, .cost = cost, .layers = layers, .tables.arena = arena};
   const int n = layers->list.len;
-  c.ops = op_classes_new(arena, graph, cost);
-  c.pattern = layer_patterns(arena, layers, &c.ops);
+  c.ops = op_classes_new(arena, graph, layers->groups, cost);
+  c.pattern = layer_patterns(arena, layers, c.ops.of);
   c.of = NEW_ARRAY(arena, Configurations, n);
   c.own = NEW_ARRAY(arena, const double *, n);
   c.inner = NEW_ARRAY(arena, Ints, n);

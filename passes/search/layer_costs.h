@@ -12,6 +12,7 @@
 #include "access.h"
 #include "eliminate.h"
 #include "layer_pattern.h"
+#include "op_classes.h"
 
 typedef VEC(int) Ints;
 

@@ -40,11 +40,11 @@ static void print_dims(const Printing *p, const Layer *layer) {
   }
 }
 
-static void print_layer(const Printing *p, const Layers *layers, const Layer *layer, OpClasses *ops) {
+static void print_layer(const Printing *p, const Layers *layers, const Layer *layer, const int *op_class) {
   const Graph *graph = layers->groups->graph;
   for (int i = 0; i < layer->ops.len; i++) {
     const Op *op = &graph->ops.at[layer->ops.at[i]];
-    print(p, op_class(ops, layer->ops.at[i]));
+    print(p, op_class[layer->ops.at[i]]);
     op_visit_reads(op, print_tensor, (void *)p);
     for (int r = 0; r < op_results(op); r++) print_tensor((void *)p, op_result(op, r));
   }
@@ -56,12 +56,12 @@ static bool same_print(const LayerPattern *a, const LayerPattern *b) {
   return a->print.len == b->print.len && memcmp(a->print.at, b->print.at, sizeof *a->print.at * (size_t)a->print.len) == 0;
 }
 
-LayerPattern *layer_patterns(Arena *arena, const Layers *layers, OpClasses *ops) {
+LayerPattern *layer_patterns(Arena *arena, const Layers *layers, const int *op_class) {
   LayerPattern *patterns = NEW_ARRAY(arena, LayerPattern, layers->list.len);
   Printing p = {.arena = arena, .number = NEW_ARRAY(arena, int, layers->groups->graph->tensors.len)};
   for (int l = 0; l < layers->list.len; l++) {
     p.pattern = &patterns[l];
-    print_layer(&p, layers, &layers->list.at[l], ops);
+    print_layer(&p, layers, &layers->list.at[l], op_class);
     while (!same_print(&patterns[patterns[l].like], &patterns[l])) patterns[l].like++;
   }
   return patterns;

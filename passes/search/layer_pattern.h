@@ -4,7 +4,6 @@
 #define PARCC_PASSES_SEARCH_LAYER_PATTERN_H
 
 #include "layers.h"
-#include "op_classes.h"
 
 typedef struct LayerPattern {
   int like;         // the first layer that is alike
@@ -12,7 +11,7 @@ typedef struct LayerPattern {
   VEC(int) print;   // all that makes layers differ, in numbers
 } LayerPattern;
 
-LayerPattern *layer_patterns(Arena *arena, const Layers *layers, OpClasses *ops); // by layer
+LayerPattern *layer_patterns(Arena *arena, const Layers *layers, const int *op_class); // by layer; the classes by operator
 int layer_tensor(const LayerPattern *pattern, int tensor); // which one of the layer's it is
 
 #endif

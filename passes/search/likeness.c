@@ -15,6 +15,12 @@ typedef struct Script {
 
 static void add(Script *w, int64_t word) { vec_push(w->arena, &w->list, word); }
 
+static void begin_again(Script *w) {
+  w->list.len = 0;
+  for (int i = 0; i < w->met.len; i++) w->local[w->met.at[i]] = 0;
+  w->met.len = 0;
+}
+
 // ---- tensors ----
 
 static int64_t flags_of(const Script *w, int tensor) {
@@ -131,7 +137,7 @@ static void add_kept(Script *w, const Group *group) {
 // place: by operator, its number in its group.
 static void write_group(Script *w, const Candidates *candidates, const int *place) {
   const Group *group = &w->groups->list.at[w->group];
-  w->list.len = 0;
+  begin_again(w);
   add(w, group->kind);
   add(w, candidates->n);
   for (int i = 0; i < candidates->n; i++)
@@ -139,8 +145,33 @@ static void write_group(Script *w, const Candidates *candidates, const int *plac
   add_dims(w, group, place);
   if (group->tensor >= 0) add_kept(w, group);
   for (int i = 0; i < group->ops.len; i++) add_op(w, &w->groups->graph->ops.at[group->ops.at[i]]);
-  for (int i = 0; i < w->met.len; i++) w->local[w->met.at[i]] = 0;
-  w->met.len = 0;
+}
+
+static Script script_new(Arena *scratch, const Groups *groups) {
+  Script w = {.groups = groups, .arena = scratch, .local = NEW_ARRAY(scratch, int, groups->graph->tensors.len)};
+  w.loss = NEW_ARRAY(scratch, bool, groups->graph->tensors.len);
+  for (int i = 0; i < groups->graph->losses.len; i++) w.loss[groups->graph->losses.at[i].tensor] = true;
+  return w;
+}
+
+static int number_of(const Script *w, Numbers *numbers) { return numbers_of(numbers, w->list.at, sizeof *w->list.at * (size_t)w->list.len); }
+
+int *operators_alike(Arena *arena, const Groups *groups, int *n) {
+  Arena *scratch = arena_new();
+  int *alike = NEW_ARRAY(arena, int, groups->graph->ops.len);
+  Numbers numbers = {.arena = scratch};
+  Script w = script_new(scratch, groups);
+  for (int i = 0; i < groups->graph->ops.len; i++) {
+    w.group = groups->of_op[i];
+    alike[i] = -1;
+    if (w.group < 0) continue;
+    begin_again(&w);
+    add_op(&w, &groups->graph->ops.at[i]);
+    alike[i] = number_of(&w, &numbers);
+  }
+  *n = numbers.len;
+  arena_free(scratch);
+  return alike;
 }
 
 int *groups_alike(Arena *arena, const Groups *groups, const Candidates *of) {
@@ -149,14 +180,12 @@ int *groups_alike(Arena *arena, const Groups *groups, const Candidates *of) {
   int *leader = NEW_ARRAY(arena, int, n), *place = NEW_ARRAY(scratch, int, groups->graph->ops.len);
   Numbers numbers = {.arena = scratch};
   VEC(int) first = {0}; // by number
-  Script w = {.groups = groups, .arena = scratch, .local = NEW_ARRAY(scratch, int, groups->graph->tensors.len)};
-  w.loss = NEW_ARRAY(scratch, bool, groups->graph->tensors.len);
-  for (int i = 0; i < groups->graph->losses.len; i++) w.loss[groups->graph->losses.at[i].tensor] = true;
+  Script w = script_new(scratch, groups);
   for (int g = 0; g < n; g++)
     for (int i = 0; i < groups->list.at[g].ops.len; i++) place[groups->list.at[g].ops.at[i]] = i;
   for (w.group = 0; w.group < n; w.group++) {
     write_group(&w, &of[w.group], place);
-    const int number = numbers_of(&numbers, w.list.at, sizeof *w.list.at * (size_t)w.list.len);
+    const int number = number_of(&w, &numbers);
     if (number == first.len) vec_push(scratch, &first, w.group);
     leader[w.group] = first.at[number];
   }

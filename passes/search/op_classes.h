@@ -1,28 +1,23 @@
-// Operators that are alike: they differ only in which tensors they read and make, and cost the same when they are divided alike.
+// What operators cost that are alike (likeness.h): found once for all that are divided alike.
 #ifndef PARCC_PASSES_SEARCH_OP_CLASSES_H
 #define PARCC_PASSES_SEARCH_OP_CLASSES_H
 
 #include "../cost.h"
+#include "groups.h"
 
 typedef struct KnownCost { signed char dim[MESH_MAX_AXES]; double seconds; } KnownCost; // of an operator that is divided so, in units of 1
-
-typedef struct OpClass {
-  uint64_t hash;
-  int op; // the first of the class
-  VEC(KnownCost) costs;
-} OpClass;
+typedef VEC(KnownCost) KnownCosts;
 
 typedef struct OpClasses {
   Arena *arena;
-  const Graph *graph;
+  Graph *graph;
   const CostModel *cost;
-  VEC(OpClass) list;
-  int *of; // by operator; -1: not asked yet
+  int *of;           // by operator; -1: it is in no group
+  KnownCosts *costs; // by class
 } OpClasses;
 
-OpClasses op_classes_new(Arena *arena, const Graph *graph, const CostModel *cost);
-int op_class(OpClasses *classes, int op);
-// cost_of_op, found once for all of a class that are divided alike.
-double op_class_seconds(OpClasses *classes, int op, const OpSharding *sharding);
+OpClasses op_classes_new(Arena *arena, Graph *graph, const Groups *groups, const CostModel *cost);
+// cost_of_op. The sharding of the operator may be overwritten.
+double op_classes_seconds(OpClasses *classes, int op, const OpSharding *sharding);
 
 #endif
