@@ -179,6 +179,8 @@ static Layout whole_layout(const Mesh *mesh, const Versions *versions, bool part
   return whole;
 }
 
+static bool is_reported(const Version *version) { return version->read == 1u << PHASE_REPORT; }
+
 enum { MAX_TRIED = 6 }; // of more versions only the whole is tried as the first one
 
 // Parents of all versions of a tensor, and what making them takes. The whole is a version, too, if that is cheaper (one gathering for
@@ -235,6 +237,51 @@ static void spread_phases(Versions *versions) {
     for (int v = 1; v < versions->len; v++) versions->at[versions->at[v].parent].read |= versions->at[v].read;
 }
 
+// What is read for reports only, made of the nearest version that the step has anyway. False where none will do.
+static bool attach_reported(const Versions *all, Versions *step, Arena *arena, Routes *routes, int shape) {
+  const bool partial = is_partial(&step->at[0].layout);
+  for (int v = 1; v < all->len; v++) {
+    if (!is_reported(&all->at[v])) continue;
+    Version version = all->at[v];
+    RouteCost least = {INFINITY, 0};
+    for (int u = partial; u < step->len; u++) {
+      const RouteCost cost = routes_cost(routes, shape, step->at[u].number, version.number);
+      if (!route_cheaper(cost, least)) continue;
+      least = cost;
+      version.parent = u;
+    }
+    if (least.amount == INFINITY) return false;
+    vec_push(arena, step, version);
+  }
+  return true;
+}
+
+// Of what is planned, the part that is not only for reports.
+static double amount_of_step(const Versions *versions, Routes *routes, int shape) {
+  double amount = 0;
+  for (int v = 1; v < versions->len; v++)
+    if (!is_reported(&versions->at[v]))
+      amount += routes_cost(routes, shape, versions->at[versions->at[v].parent].number, versions->at[v].number).amount;
+  return amount;
+}
+
+// Reports do not decide what the step takes: where planning for all does, they get theirs from what the step has.
+static void plan_tensor(Demands *d, Arena *scratch, int tensor) {
+  Versions *all = &d->of[tensor], step = {0}, reported = *all;
+  const int shape = routes_shape(d->routes, graph_tensor(d->graph, tensor));
+  for (int v = 0; v < all->len; v++)
+    if (v == 0 || !is_reported(&all->at[v])) vec_push(d->arena, &step, all->at[v]);
+  const bool some = step.len > 1 && step.len < all->len;
+  reported.at = arena_copy(scratch, all->at, sizeof *all->at * (size_t)all->len);
+  plan_versions(d->arena, scratch, d->mesh, d->routes, shape, all);
+  spread_phases(all);
+  if (!some) return;
+  const double alone = plan_versions(d->arena, scratch, d->mesh, d->routes, shape, &step).amount;
+  if (amount_of_step(all, d->routes, shape) == alone || !attach_reported(&reported, &step, d->arena, d->routes, shape)) return;
+  spread_phases(&step);
+  *all = step;
+}
+
 Phase demands_phase(const Version *version) {
   Phase first = PHASE_INIT;
   while (first < PHASE_UPDATE && !(version->read >> first & 1)) first++;
@@ -264,9 +311,8 @@ Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model)
   Arena *scratch = arena_new();
   for (int t = 0; t < graph->tensors.len; t++) {
     const Tensor *tensor = graph_tensor(graph, t);
-    if (d->of[t].len > 2 || (d->of[t].len == 2 && is_partial(&tensor->layout)))
-      plan_versions(graph->arena, scratch, mesh, d->routes, routes_shape(d->routes, tensor), &d->of[t]);
-    spread_phases(&d->of[t]);
+    if (d->of[t].len > 2 || (d->of[t].len == 2 && is_partial(&tensor->layout))) plan_tensor(d, scratch, t);
+    else spread_phases(&d->of[t]);
     arena_reset(scratch);
   }
   arena_free(scratch);
