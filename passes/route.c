@@ -219,10 +219,26 @@ static bool worth_trying(const Search *s, int to, const Step *step) {
   return step->kind != RESHARD_exchange || (reshard_axes(s->mesh, layout_at(s, to), layout_at(s, s->to)) & step->axes) == 0;
 }
 
+// The same, before the step is known: false only where it would not be worth trying.
+static bool may_be_worth(const Search *s, int from, int to) {
+  const Known *x = &s->routes->layouts.at[from], *y = &s->routes->layouts.at[to], *end = &s->routes->layouts.at[s->to];
+  LayoutKind before = LAYOUT_KINDS, after = LAYOUT_KINDS;
+  bool alike = true, local = true, settled = true;
+  for (int a = 0; a < s->mesh->n_axes; a++) {
+    if (x->option[a] == y->option[a] || s->mesh->axis[a].size == 1) continue;
+    const LayoutKind i = x->layout.axis[a].kind, k = y->layout.axis[a].kind;
+    alike &= before == LAYOUT_KINDS || (before == i && after == k);
+    local &= i == LAYOUT_REPLICATED;
+    settled &= y->option[a] == end->option[a];
+    before = i, after = k;
+  }
+  return alike || local || settled;
+}
+
 static void relax(Search *s, int from, int to) {
   const State *x = &s->state[from];
   State *y = &s->state[to];
-  if (y->layout < 0 || y->done) return;
+  if (y->layout < 0 || y->done || !may_be_worth(s, x->layout, y->layout)) return;
   const Step step = step_between(s->routes, s->shape, x->layout, y->layout);
   if (!step.possible || !worth_trying(s, y->layout, &step)) return;
   const RouteCost cost = route_cost_add(x->cost, step.cost);
