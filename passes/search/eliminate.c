@@ -1,7 +1,8 @@
 #include "eliminate.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+enum { MOST_ROUNDS = 100 };
 
 double elimination_cost(const EliminationGraph *graph, const int *value) {
   double cost = 0;
@@ -211,6 +212,32 @@ static void go_deeper(Search *s, int position, double cost) {
   }
 }
 
+// What a node adds with one of its values, as its neighbours are.
+static double added_beside(const Search *s, int node, int y) {
+  const Ints *in = &s->r->in[node], *out = &s->r->out[node];
+  double cost = s->r->graph->nodes.at[node].cost[y];
+  for (int i = 0; i < in->len; i++) cost += edge_cost(s, in->at[i], s->best[s->r->edges.at[in->at[i]].from], y);
+  for (int i = 0; i < out->len; i++) cost += edge_cost(s, out->at[i], y, s->best[s->r->edges.at[out->at[i]].to]);
+  return cost;
+}
+
+// One node after the other takes what suits its neighbours best, until nothing changes.
+static void improve(Search *s) {
+  bool changed = true;
+  for (int round = 0; changed && round < MOST_ROUNDS; round++) {
+    changed = false;
+    for (int i = 0; i < s->nodes.len; i++) {
+      const int node = s->nodes.at[i], was = s->best[node];
+      double least = added_beside(s, node, was);
+      for (int y = 0; y < values_of(s->r, node); y++) {
+        const double cost = added_beside(s, node, y);
+        if (cost < least) least = cost, s->best[node] = y;
+      }
+      changed |= s->best[node] != was;
+    }
+  }
+}
+
 static Search search_left(const Reduction *r, int64_t budget) {
   Search s = {.r = r, .least = INFINITY, .budget = budget};
   const int n = r->graph->nodes.len;
@@ -227,6 +254,7 @@ static Search search_left(const Reduction *r, int64_t budget) {
     s.order[i] = NEW_ARRAY(r->arena, int, values_of(r, s.nodes.at[i]));
   }
   go_deeper(&s, 0, 0);
+  if (s.cut) improve(&s);
   return s;
 }
 

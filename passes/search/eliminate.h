@@ -37,7 +37,7 @@ typedef struct Elimination {
 // Sum of what nodes and edges cost, in the order in which they stand.
 double elimination_cost(const EliminationGraph *graph, const int *value);
 // By eliminations. Of choices that cost the same the same one is always given. budget: how many partial choices of the nodes that
-// are left may be looked at; when they are spent the best one found is returned.
+// are left may be looked at; when they are spent the best one found is returned, changed where a change of one node makes it better.
 Elimination eliminate(const EliminationGraph *graph, int64_t budget);
 // The same without any elimination, the paper's baseline: depth first, no further where a bound shows that nothing better follows.
 Elimination eliminate_nothing(const EliminationGraph *graph, int64_t budget);

@@ -148,7 +148,8 @@ def divisions(model, *options):
 
 
 def try_shapes():
-    """Section 6 of OptCNN: what is convolved first is divided by samples, dense layers by channels, on fewer devices."""
+    """Section 6 of OptCNN: what is convolved first is divided by samples, dense layers by channels, on fewer devices, what is
+    convolved last, where there are few samples, by channels, height and width."""
     for model in ["alexnet", "vgg16"]:
         plan = divisions(model, "-D", "batch=512")
         wrong = None
@@ -158,6 +159,9 @@ def try_shapes():
             if not re.fullmatch(r"co/[^,]+(,[^,]+){0,2}", plan.get("store " + weight, "")):
                 wrong = f"{weight}: {plan.get('store ' + weight)}"
         yield f"{model}, optcnn: shape of the plan", wrong
+    shown = parcc(sample("vgg16"), "p100x4x4", 16, "--search=optcnn", "-D", "batch=16", "--show-plan").stdout
+    parts = {name: re.search(rf"^forward +{name}\.conv2d .*  (\w+=.*)", shown, re.M).group(1) for name in ["conv1", "conv13"]}
+    yield "vgg16, optcnn: few samples", parts != {"conv1": "n=1", "conv13": "co=128 p=7 q=7"} and parts
 
 
 # ---- parity
