@@ -202,10 +202,7 @@ bool explain_is_chosen(const Explainer *e, int number, const Candidate *candidat
 }
 
 static void say(const Explainer *e, const OpSharding *s, const Space *space, PlanLine *line) {
-  for (int a = 0; a < e->c->mesh.n_axes; a++) {
-    line->axis[a] = (PlanChoice){.kind = CHOICE_REPLICATE};
-    if (s->dim[a] >= 0) line->axis[a] = (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[a]].name, .unit = s->unit[a]};
-  }
+  for (int a = 0; a < e->c->mesh.n_axes; a++) line->axis[a] = plan_explicit_choice(s, space, a);
 }
 
 static void say_of_tensor(const Explainer *e, const Group *group, const Candidate *candidate, int op, int tensor, Plan *plan) {

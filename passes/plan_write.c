@@ -4,8 +4,6 @@
 // lines of the training graph wherever they say the same of its operators.
 #include "plan_write.h"
 
-#include "planning.h"
-
 typedef struct Writer {
   Planner planner; // with no lines
   Plan plan;
@@ -13,7 +11,7 @@ typedef struct Writer {
   VEC(int) bare_lines;
 } Writer;
 
-static PlanChoice explicit_choice(const OpSharding *s, const Space *space, int axis) {
+PlanChoice plan_explicit_choice(const OpSharding *s, const Space *space, int axis) {
   if (s->pending[axis]) return (PlanChoice){.kind = CHOICE_FOLLOW};
   if (s->pin[axis] >= 0) return (PlanChoice){.kind = CHOICE_PIN, .pin = s->pin[axis]};
   if (s->dim[axis] < 0) return (PlanChoice){.kind = CHOICE_REPLICATE};
@@ -47,7 +45,7 @@ static bool choose(const Writer *w, ResolveFn *resolve, ResolveFn *other, const 
                    const OpSharding *is, PlanChoice *chosen) {
   memset(chosen, 0, sizeof(PlanChoice) * MESH_MAX_AXES);
   if (gives(w, resolve, graph, id, chosen, is) && gives(w, other, graph, id, chosen, is)) return false;
-  for (int a = 0; a < w->plan.mesh.n_axes; a++) chosen[a] = explicit_choice(is, space, a);
+  for (int a = 0; a < w->plan.mesh.n_axes; a++) chosen[a] = plan_explicit_choice(is, space, a);
   if (!gives(w, resolve, graph, id, chosen, is))
     fatal("plan: a sharding in graph %s cannot be written down", graph->name);
   for (int a = 0; a < w->plan.mesh.n_axes; a++) {
@@ -170,7 +168,7 @@ Plan plan_write(const Compilation *c) {
 // ---- whole plans ---------------------------------------------------------------------------------------------------
 
 static int add_line(Arena *arena, Plan *plan, PlanLine line, const OpSharding *s, const Space *space) {
-  for (int a = 0; a < plan->mesh.n_axes; a++) line.axis[a] = explicit_choice(s, space, a);
+  for (int a = 0; a < plan->mesh.n_axes; a++) line.axis[a] = plan_explicit_choice(s, space, a);
   vec_push(arena, &plan->lines, line);
   return plan->lines.len - 1;
 }
