@@ -14,8 +14,6 @@
 #include "layer_pattern.h"
 #include "op_classes.h"
 
-typedef VEC(int) Ints;
-
 typedef struct LayerCosts {
   Arena *arena, *scratch;
   Graph *graph;

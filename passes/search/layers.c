@@ -8,8 +8,6 @@ typedef struct Read { int op, from, to, made, read; } Read; // from, to: groups
 // Two time steps of one operator.
 typedef struct TimeStep { int first, op; } TimeStep;
 
-typedef VEC(int) Ints;
-
 typedef struct Builder {
   Arena *arena;
   const Groups *groups;
@@ -108,8 +106,7 @@ static const char *step_key(const Builder *b, int i, const char *where) {
 typedef struct Steps {
   Builder *b;
   Names number, first; // of layer names; key -> number of the layer that had it first
-  Ints parent;      // by number of a layer name: those that are time steps of one, as a forest
-  Ints members;     // by root: how many
+  Ints parent;         // by number of a layer name: those that are time steps of one, as a forest
   int op;
 } Steps;
 
@@ -125,9 +122,10 @@ static int number_of_layer(Steps *s, const char *layer) {
 static void note_parameter(void *ctx, int tensor) {
   Steps *s = ctx;
   const Tensor *t = graph_tensor(s->b->graph, tensor);
-  if (t->role != ROLE_PARAM) return;
+  const char *layer = s->b->graph->ops.at[s->op].layer;
+  if (t->role != ROLE_PARAM || layer[0] == '\0') return;
   const char *key = step_key(s->b, s->op, t->name);
-  const int number = number_of_layer(s, s->b->graph->ops.at[s->op].layer), first = names_get(&s->first, key);
+  const int number = number_of_layer(s, layer), first = names_get(&s->first, key);
   if (first >= 0) unite(s->parent.at, first, number);
   else names_set(&s->first, key, number);
 }
@@ -154,27 +152,36 @@ static void unite_time_steps(Builder *b) {
   }
 }
 
-// What is light and reads nothing but what one layer makes, and that as it is made, is of that layer.
+// By group: what it reads forward, as numbers of reads, and the groups of the set that it leads.
+typedef struct Sets { Ints *reads, *members; } Sets;
+
+// The one set that makes all that a set reads of others, which it reads as it is made; -1: there is none.
+static int maker_of(const Builder *b, const Sets *sets, int set) {
+  int maker = -1;
+  for (int i = 0; i < sets->members[set].len; i++) {
+    const Ints *reads = &sets->reads[sets->members[set].at[i]];
+    for (int r = 0; r < reads->len; r++) {
+      const Read *read = &b->reads.at[reads->at[r]];
+      const int from = root(b->parent, read->from);
+      if (from == root(b->parent, set)) continue;
+      if ((maker >= 0 && maker != from) || read->made != read->read) return -1;
+      maker = from;
+    }
+  }
+  return maker;
+}
+
+// What is light and reads nothing but what one layer makes is of that layer.
 static void unite_with_maker(Builder *b) {
   const int n = b->groups->list.len;
-  Ints *reads = NEW_ARRAY(b->arena, Ints, n), *sets = NEW_ARRAY(b->arena, Ints, n);
-  for (int i = 0; i < b->reads.len; i++) vec_push(b->arena, &reads[b->reads.at[i].to], i);
-  for (int g = 0; g < n; g++) vec_push(b->arena, &sets[root(b->parent, g)], g);
+  const Sets sets = {NEW_ARRAY(b->arena, Ints, n), NEW_ARRAY(b->arena, Ints, n)};
+  for (int i = 0; i < b->reads.len; i++) vec_push(b->arena, &sets.reads[b->reads.at[i].to], i);
+  for (int g = 0; g < n; g++) vec_push(b->arena, &sets.members[root(b->parent, g)], g);
   for (int set = 0; set < n; set++) {
-    int maker = -1;
-    bool fits = sets[set].len > 0;
-    for (int i = 0; i < sets[set].len && fits; i++) {
-      const int group = sets[set].at[i];
-      fits = b->groups->list.at[group].light;
-      for (int r = 0; r < reads[group].len && fits; r++) {
-        const Read *read = &b->reads.at[reads[group].at[r]];
-        const int from = root(b->parent, read->from);
-        if (from == root(b->parent, set)) continue;
-        fits = (maker < 0 || maker == from) && read->made == read->read;
-        maker = from;
-      }
-    }
-    if (fits && maker >= 0) unite(b->parent, maker, set);
+    bool light = true;
+    for (int i = 0; i < sets.members[set].len; i++) light &= b->groups->list.at[sets.members[set].at[i]].light;
+    const int maker = light ? maker_of(b, &sets, set) : -1;
+    if (maker >= 0) unite(b->parent, maker, set);
   }
 }
 
@@ -184,7 +191,7 @@ static void unite_with_maker(Builder *b) {
 // is that from the last to the first.
 typedef struct Walk {
   Builder *b;
-  Ints *readers; // by set
+  Ints *readers;    // by set
   int *index, *low; // by set; index 0: not seen yet
   int *layer;       // by set; -1: none yet
   Ints stack;

@@ -19,12 +19,14 @@ typedef struct LayerDim {
   VEC(GroupMember) members; // dimensions of operators: at most one of each
 } LayerDim;
 
+typedef VEC(int) Ints;
+
 // The paper has five dimensions at most: those of a convolution in space. Of a layer with more results those of the first are taken.
 enum { LAYER_MAX_DIMS = 5 };
 
 typedef struct Layer {
-  VEC(int) groups;
-  VEC(int) ops; // of the groups, in the order of the graph
+  Ints groups;
+  Ints ops; // of the groups, in the order of the graph
   VEC(LayerDim) dims;
 } Layer;
 
