@@ -1,5 +1,6 @@
 #include "evaluate.h"
 
+#include "passes.h"
 #include "planning.h"
 #include "route.h"
 #include "search/search.h"
@@ -40,25 +41,43 @@ static double tensor_bytes(const Compilation *copy) {
   return sum;
 }
 
-// Verifiers do not run: the plan that is taken goes through all passes again.
-static Evaluation evaluate(const Compilation *c, const Plan *plan, const char *last) {
-  Arena *arena = arena_new();
+// A copy that the pass "plan" has settled. Verifiers do not run: the plan that is taken goes through all passes again.
+static Compilation *settle(const Compilation *c, const Plan *plan, Arena *arena, Evaluation *found) {
   Compilation *copy = evaluate_copy(c, plan, arena);
+  pipeline[pipeline_find("plan")].run(copy);
+  found->refused = first_problem(copy, c->arena);
+  return copy;
+}
+
+Evaluation evaluate_plan(const Compilation *c, const Plan *plan) {
   Evaluation found = {0};
-  for (int pass = pipeline_find("plan"); pass <= pipeline_find(last) && copy->problems.list.len == 0; pass++) {
-    pipeline[pass].run(copy);
-    if (pass == pipeline_find("apply-plan")) found.tensor_bytes = tensor_bytes(copy);
+  Arena *arena = arena_new();
+  Compilation *copy = settle(c, plan, arena, &found);
+  if (found.refused == NULL) {
+    const int apply = pipeline_find("apply-plan");
+    pipeline[apply].run(copy);
+    found.cost = copy->predicted;
+    found.tensor_bytes = tensor_bytes(copy);
+    for (int pass = apply + 1; pass <= pipeline_find("plan-memory"); pass++) pipeline[pass].run(copy);
+    found.arena_bytes = copy->program->arena_bytes;
   }
-  found.refused = first_problem(copy, c->arena);
-  found.cost = copy->predicted;
-  if (copy->program != NULL) found.arena_bytes = copy->program->arena_bytes;
   arena_free(arena);
   return found;
 }
 
-Evaluation evaluate_plan(const Compilation *c, const Plan *plan) { return evaluate(c, plan, "plan-memory"); }
-
-Evaluation evaluate_cost(const Compilation *c, const Plan *plan) { return evaluate(c, plan, "apply-plan"); }
+// Of the training graph alone.
+Evaluation evaluate_cost(const Compilation *c, const Plan *plan) {
+  Evaluation found = {0};
+  Arena *arena = arena_new();
+  Compilation *copy = settle(c, plan, arena, &found);
+  if (found.refused == NULL) {
+    pass_apply_plan(copy->model->train, &copy->mesh, copy->cost);
+    found.cost = cost_of_graph(copy->cost, copy->model->train);
+    found.tensor_bytes = tensor_bytes(copy);
+  }
+  arena_free(arena);
+  return found;
+}
 
 const char *evaluate_planner(const Compilation *c, PlanSourceKind kind, Plan *plan, Search *search) {
   Arena *arena = arena_new();
