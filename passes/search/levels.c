@@ -9,7 +9,7 @@ typedef VEC(Touch) Touches;
 
 typedef struct Step { // the states behind one variable
   int n;
-  double *cost;
+  double *cost;        // until the next one is taken
   int *before, *value; // the state that each is made from, and the value of the variable
 } Step;
 
@@ -237,7 +237,7 @@ static void extend(Levels *l, const Taking *t) {
   int *states = NEW_ARRAY(l->next, int, most * width + 1);
   StateSet set = {NULL, power_of_two(2 * (int64_t)most), width};
   set.slot = NEW_ARRAY(l->next, int, set.cap);
-  Step step = {0, NEW_ARRAY(l->arena, double, most), NEW_ARRAY(l->arena, int, most), NEW_ARRAY(l->arena, int, most)};
+  Step step = {0, NEW_ARRAY(l->next, double, most), NEW_ARRAY(l->next, int, most), NEW_ARRAY(l->next, int, most)};
   for (int s = 0; s < l->step.n; s++)
     for (int x = 0; x < t->n_values; x++) {
       int *state = &states[step.n * width];
@@ -252,6 +252,8 @@ static void extend(Levels *l, const Taking *t) {
       step.before[number] = s;
       step.value[number] = t->values[x];
     }
+  step.before = arena_copy(l->arena, step.before, sizeof *step.before * (size_t)step.n);
+  step.value = arena_copy(l->arena, step.value, sizeof *step.value * (size_t)step.n);
   l->operations += most;
   l->state = states;
   l->step = step;
