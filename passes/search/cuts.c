@@ -26,7 +26,7 @@ static Candidates candidates_of_cut(const void *ctx, Arena *arena, const Groups 
 SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const CutRule *rule,
                             const SearchProblem *before, const int *chosen) {
   const NextCut cut = {rule, before, chosen};
-  const ProblemSpace space = {.unit = SEARCH_BYTES, .by_dims = true, .before = before, .candidates = candidates_of_cut, .ctx = &cut};
+  const ProblemSpace space = {.unit = SEARCH_BYTES, .parts = rule->parts, .before = before, .candidates = candidates_of_cut, .ctx = &cut};
   return problem_new(arena, model, mesh, machine, &space);
 }
 

@@ -1,6 +1,6 @@
 // Planners that divide a graph again and again, along one axis of the mesh after the other, so that as few bytes as can be move.
 //
-// A cut chooses one dimension, or none, for every group of operators (groups_by_dims) and everything that is stored; what the cuts
+// A cut chooses one dimension, or none, for every group of operators (groups.h) and everything that is stored; what the cuts
 // before it chose stays. It makes the bytes small that all ranks together send in a step, in the changes of layout (ir/reshard.def)
 // along the axes so far; what it adds to those of the cuts before is called its own. The first cut is along the slowest axis: where
 // each cut takes the blocks that the one before has left, the cheapest come first (theorem 1 of Tofu, section 5.2).
@@ -13,6 +13,7 @@
 #include "problem.h"
 
 typedef struct CutRule {
+  GroupParts parts; // of groups, that are cut by themselves
   // Whether a cut may choose dimension d of a group; -1: none, all ranks along the axis have or do all of it. Where nothing is
   // allowed that leaves every rank some of the dimension, none is chosen.
   bool (*allows)(const Groups *groups, int group, int d);

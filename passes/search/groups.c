@@ -348,12 +348,12 @@ Groups groups_of_graph(const Planner *planner) {
   return g;
 }
 
-// ---- groups of operators that have all of their dimensions ---------------------------------------------------------
+// ---- groups in parts -----------------------------------------------------------------------------------------------
 
 typedef struct Parts {
   Groups *g;
   Arena *arena;
-  Text *dims; // by operator: the dimensions of its group that it has, as text
+  Text *key; // by operator: what those of one part have in common, as text
 } Parts;
 
 static int add_part(Parts *parts, const Group *whole, int op) {
@@ -362,18 +362,30 @@ static int add_part(Parts *parts, const Group *whole, int op) {
   return parts->g->list.len - 1;
 }
 
+static void write_pass(Text *key, const Graph *graph, const Op *op) {
+  const bool of_parameter = graph_tensor(graph, op->out)->role == ROLE_GRADIENT;
+  text_printf(key, "%s", op->phase == PHASE_FORWARD ? "forward" : of_parameter ? "parameter" : "backward");
+}
+
+static void write_keys(Parts *parts, const Group *whole, GroupParts by) {
+  const Graph *graph = parts->g->graph;
+  for (int i = 0; i < whole->ops.len && by == GROUPS_BY_PASS; i++)
+    write_pass(&parts->key[whole->ops.at[i]], graph, &graph->ops.at[whole->ops.at[i]]);
+  for (int d = 0; d < whole->dims.len; d++)
+    for (int i = 0; i < whole->dims.at[d].members.len; i++) text_printf(&parts->key[whole->dims.at[d].members.at[i].op], " %d", d);
+}
+
 // A view is with what it is a view of.
-static void deal_out_ops(Parts *parts, const Group *whole) {
+static void deal_out_ops(Parts *parts, const Group *whole, GroupParts by) {
   Groups *g = parts->g;
   Names seen = {.arena = parts->arena};
-  for (int d = 0; d < whole->dims.len; d++)
-    for (int i = 0; i < whole->dims.at[d].members.len; i++) text_printf(&parts->dims[whole->dims.at[d].members.at[i].op], "%d ", d);
+  write_keys(parts, whole, by);
   for (int i = 0; i < whole->ops.len; i++) {
     const int op = whole->ops.at[i];
     const bool view = g->graph->ops.at[op].kind == OP_VIEW;
-    const char *dims = text_str(&parts->dims[op]);
-    int part = view ? g->of_tensor[g->graph->ops.at[op].in] : names_get(&seen, dims);
-    if (part < 0) names_set(&seen, dims, part = add_part(parts, whole, op));
+    const char *key = text_str(&parts->key[op]);
+    int part = view ? g->of_tensor[g->graph->ops.at[op].in] : names_get(&seen, key);
+    if (part < 0) names_set(&seen, key, part = add_part(parts, whole, op));
     g->of_op[op] = part;
     vec_push(parts->arena, &g->list.at[part].ops, op);
     for (int r = 0; r < op_results(&g->graph->ops.at[op]); r++) g->of_tensor[op_result(&g->graph->ops.at[op], r)] = part;
@@ -392,15 +404,16 @@ static void deal_out_dim(Parts *parts, const GroupDim *dim, int first) {
   }
 }
 
-Groups groups_by_dims(const Groups *groups) {
+Groups groups_in_parts(const Groups *groups, GroupParts by) {
+  if (by == GROUPS_WHOLE) return *groups;
   const Graph *graph = groups->graph;
   Groups g = {.planner = groups->planner, .graph = graph};
   Parts parts = {&g, groups->planner->arena, NULL};
   int *stored = NEW_ARRAY(parts.arena, int, groups->list.len); // by group: its new number
-  parts.dims = NEW_ARRAY(parts.arena, Text, graph->ops.len);
+  parts.key = NEW_ARRAY(parts.arena, Text, graph->ops.len);
   g.of_op = NEW_ARRAY(parts.arena, int, graph->ops.len);
   g.of_tensor = NEW_ARRAY(parts.arena, int, graph->tensors.len);
-  for (int i = 0; i < graph->ops.len; i++) parts.dims[i].arena = parts.arena;
+  for (int i = 0; i < graph->ops.len; i++) parts.key[i].arena = parts.arena;
   for (int i = 0; i < groups->list.len; i++) {
     if (groups->list.at[i].kind == GROUP_OPS) continue;
     stored[i] = g.list.len;
@@ -412,7 +425,7 @@ Groups groups_by_dims(const Groups *groups) {
     const Group *whole = &groups->list.at[i];
     const int first = g.list.len;
     if (whole->kind != GROUP_OPS) continue;
-    deal_out_ops(&parts, whole);
+    deal_out_ops(&parts, whole, by);
     for (int d = 0; d < whole->dims.len; d++) deal_out_dim(&parts, &whole->dims.at[d], first);
   }
   return g;

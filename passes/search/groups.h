@@ -49,8 +49,13 @@ typedef struct Groups {
 } Groups;
 
 Groups groups_of_graph(const Planner *planner);
-// The same, but operators are one group only where they have all of its dimensions: whichever splits it splits all of them. (In the
-// group of a softmax what each class has and what each row has are then two.)
-Groups groups_by_dims(const Groups *groups);
+typedef enum GroupParts {
+  GROUPS_WHOLE,
+  GROUPS_BY_DIMS, // operators that have all dimensions of their group, so that whichever is split all of them are divided: in the group
+                  // of a softmax what each class has and what each row has are then two
+  GROUPS_BY_PASS, // and, of these, the forward pass, the gradients of what it computes, and those of parameters
+} GroupParts;
+// The same, each as several.
+Groups groups_in_parts(const Groups *groups, GroupParts parts);
 
 #endif

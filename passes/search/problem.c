@@ -52,7 +52,7 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   p->planner = space->before != NULL ? space->before->planner : planner_new(arena, model, nothing, kept);
   p->planner.mesh = *kept;
   p->groups = space->before != NULL ? space->before->groups : groups_of_graph(&p->planner);
-  if (space->by_dims && space->before == NULL) p->groups = groups_by_dims(&p->groups);
+  if (space->before == NULL) p->groups = groups_in_parts(&p->groups, space->parts);
   p->groups.planner = &p->planner;
   const int n = p->groups.list.len;
   p->of = NEW_ARRAY(arena, Candidates, n);

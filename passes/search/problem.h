@@ -17,7 +17,7 @@ typedef Candidates ProblemCandidates(const void *ctx, Arena *arena, const Groups
 // Which plans are looked at, and by what they are compared.
 typedef struct ProblemSpace {
   SearchUnit unit; // SEARCH_BYTES: what changes of layout move, all ranks together; operators cost nothing
-  bool by_dims;    // groups are those of groups_by_dims
+  GroupParts parts;
   const struct SearchProblem *before; // of the same graph, whose groups are taken; or NULL
   ProblemCandidates *candidates;
   const void *ctx;

@@ -80,6 +80,6 @@ static CfnSolution one_cut(Arena *arena, const Cfn *cfn, bool *otherwise) {
   return solution.feasible ? solution : cfn_solve(cfn, CUTS_BUDGET, NULL);
 }
 
-const CutRule soybean_rule = {tiles, one_cut, "by elimination, levels being too wide"};
+const CutRule soybean_rule = {GROUPS_BY_DIMS, tiles, one_cut, "by elimination, levels being too wide"};
 
 Plan search_soybean(Compilation *c) { return cuts_plan(c, &soybean_rule); }

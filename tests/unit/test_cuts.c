@@ -14,7 +14,7 @@
 #include "../../passes/search/levels.h"
 #include "check.h"
 
-enum { MOST_PLANS = 100000 };
+enum { MOST_PLANS = 300000 };
 
 static uint64_t state;
 
@@ -28,7 +28,7 @@ static const char *random_net(Arena *arena) {
   static const int sizes[] = {6, 12, 24, 40};
   Text text = {.arena = arena};
   text_printf(&text, "model net(batch = %d) {\n  input x[batch, %d];\n  input label[batch]: int < 8;\n  y = x;\n", sizes[draw(4)], sizes[draw(4)]);
-  for (int layers = 1 + draw(4); layers > 0; layers--) {
+  for (int layers = 1 + draw(3); layers > 0; layers--) {
     const int size = sizes[draw(2)];
     switch (draw(3)) {
     case 0: text_printf(&text, "  y = dense(y, %d);\n", size); break;
@@ -109,23 +109,24 @@ static void check_cuts(const CutRule *rule, const Mesh *mesh, int *enumerated) {
     const Plan found = problem_plan(problem, solution.value), drawn = problem_plan(problem, any);
     CHECK_NEAR(lowered_bytes(text, &part, &found), solution.cost, 1e-9);
     // The norm of the gradients, a report, may want a gradient reduced in another place than its update does.
-    CHECK_NEAR(lowered_bytes(text, &part, &drawn), cfn_cost(&problem->cfn, any), 1e-2);
+    CHECK_NEAR(lowered_bytes(text, &part, &drawn), cfn_cost(&problem->cfn, any), 3e-2);
   }
   arena_free(arena);
 }
 
 static void each_cut_is_the_least(void) {
   static const Mesh meshes[] = {{.n_axes = 2, .axis = {{"a", 2}, {"b", 2}}}, {.n_axes = 2, .axis = {{"a", 3}, {"b", 2}}}, {.n_axes = 1, .axis = {{"a", 5}}}, {.n_axes = 3, .axis = {{"a", 2}, {"b", 2}, {"c", 2}}}};
-  int enumerated = 0;
+  int of_tofu = 0, of_soybean = 0; // that are enumerated
   state = 1;
-  for (int i = 0; i < 30; i++) check_cuts(&tofu_rule, &meshes[i % 4], &enumerated);
-  for (int i = 0; i < 30; i++) check_cuts(&soybean_rule, &meshes[i % 4], &enumerated);
-  CHECK(enumerated >= 30);
+  for (int i = 0; i < 30; i++) check_cuts(&tofu_rule, &meshes[i % 4], &of_tofu);
+  for (int i = 0; i < 30; i++) check_cuts(&soybean_rule, &meshes[i % 4], &of_soybean);
+  CHECK(of_tofu >= 10 && of_soybean >= 10);
 }
 
 // ---- what was published -------------------------------------------------------------------------------------------
 
-// As tofu, but no operator of the forward pass is divided along a dimension that it sums over.
+// As tofu, but no operator of the forward pass is divided along a dimension that it sums over, and its gradients are divided as it is
+// (as by Jia et al. 2018).
 static bool divides_outputs(const Groups *groups, int group, int d) {
   for (int i = 0; d >= 0 && i < groups->list.at[group].dims.at[d].members.len; i++) {
     const GroupMember *member = &groups->list.at[group].dims.at[d].members.at[i];
@@ -148,7 +149,7 @@ static void sums_are_divided_to_fit(void) {
   size_t len;
   const char *text = input_file(arena, "samples/wresnet.dnn", &len);
   const Mesh mesh = {.n_axes = 3, .axis = {{"a", 2}, {"b", 2}, {"c", 2}}};
-  const CutRule outputs = {divides_outputs, tofu_rule.solve, NULL};
+  const CutRule outputs = {GROUPS_BY_DIMS, divides_outputs, tofu_rule.solve, NULL};
   ElabOptions options = {.f64 = false};
   vec_push(arena, &options.defines, (Define){"depth", "152"});
   vec_push(arena, &options.defines, (Define){"widening", "10"});
