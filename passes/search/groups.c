@@ -13,6 +13,7 @@ typedef struct Builder {
   int *parent;     // by operator
   bool *light;     // by operator: element-wise, or a reduction that can be in one kernel with such
   int *readers;    // by tensor: forward operators that read it
+  int *place;      // by operator: the first one in its place at another time step, or itself; -1: none
 } Builder;
 
 static int root(int *parent, int i) {
@@ -65,11 +66,64 @@ static void count_reader(void *ctx, int tensor) {
   edge->b->readers[tensor]++;
 }
 
+// ---- time steps
+
+// A layer's name up to the end of a component, without the number of that: "lstm1.cell" of "lstm1.cell3" and "lstm1.cell3.gates".
+static size_t stem_of(const char *layer, size_t end) {
+  while (end > 0 && layer[end - 1] >= '0' && layer[end - 1] <= '9') end--;
+  return end;
+}
+
+static size_t component_end(const char *layer, size_t from) { return from + strcspn(layer + from, "."); }
+
+typedef struct Steps { // stems of layers that are there for every time step: two of them read one parameter
+  Builder *b;
+  Numbers stems;      // of layers and parameters -> reader
+  VEC(const char *) reader; // the layer that reads it first, up to the component
+  Names repeated;     // stems
+  const char *layer;  // of the operator at hand
+} Steps;
+
+static void note_parameter(void *ctx, int tensor) {
+  Steps *s = ctx;
+  if (graph_tensor(s->b->g->graph, tensor)->role != ROLE_PARAM) return;
+  for (size_t from = 0, end; s->layer[from] != '\0'; from = s->layer[end] == '.' ? end + 1 : end) {
+    end = component_end(s->layer, from);
+    const char *stem = arena_strndup(s->b->arena, s->layer, stem_of(s->layer, end)), *here = arena_strndup(s->b->arena, s->layer, end);
+    const char *key = arena_printf(s->b->arena, "%d %s", tensor, stem);
+    const int number = numbers_of(&s->stems, key, strlen(key));
+    if (number == s->reader.len) vec_push(s->b->arena, &s->reader, here);
+    else if (!str_eq(s->reader.at[number], here)) names_set(&s->repeated, stem, 1);
+  }
+}
+
+// The layer without the numbers of time steps.
+static const char *layer_of_steps(Steps *s, const char *layer) {
+  Text text = {.arena = s->b->arena};
+  for (size_t from = 0, end; layer[from] != '\0'; from = layer[end] == '.' ? end + 1 : end) {
+    end = component_end(layer, from);
+    const size_t stem = stem_of(layer, end);
+    const bool step = names_get(&s->repeated, arena_strndup(s->b->arena, layer, stem)) >= 0;
+    text_printf(&text, "%.*s.", (int)((step ? stem : end) - from), layer + from);
+  }
+  return text_str(&text);
+}
+
+static Steps find_steps(Builder *b) {
+  const Graph *graph = b->g->graph;
+  Steps s = {.b = b, .stems.arena = b->arena, .repeated.arena = b->arena};
+  for (int i = 0; i < graph->ops.len; i++) {
+    s.layer = graph->ops.at[i].layer;
+    if (is_forward(&graph->ops.at[i])) op_visit_reads(&graph->ops.at[i], note_parameter, &s);
+  }
+  return s;
+}
+
 // The same statement of a layer that is there for every time step.
-static const char *place_key(Arena *arena, const Graph *graph, const Op *op) {
+static const char *place_key(Steps *s, const Graph *graph, const Op *op) {
   const Tensor *out = graph_tensor(graph, op->out);
-  Text text = {.arena = arena};
-  text_printf(&text, "%s %s %d %d %d", op->layer, op->name, op->loc.line, op->loc.col, (int)op->reduce);
+  Text text = {.arena = s->b->arena};
+  text_printf(&text, "%s %s %d %d %d", layer_of_steps(s, op->layer), op->name, op->loc.line, op->loc.col, (int)op->reduce);
   for (int d = 0; d < op->n_dims; d++) text_printf(&text, " %s %lld", op->dims[d].name, (long long)op->dims[d].extent);
   text_printf(&text, " %d", out->rank);
   return text_str(&text);
@@ -78,13 +132,16 @@ static const char *place_key(Arena *arena, const Graph *graph, const Op *op) {
 static void unite_time_steps(Builder *b) {
   Names seen = {.arena = b->arena};
   const Graph *graph = b->g->graph;
+  Steps steps = find_steps(b);
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
+    b->place[i] = -1;
     if (!is_forward(op) || op->layer[0] == '\0') continue;
-    const char *key = place_key(b->arena, graph, op);
+    const char *key = place_key(&steps, graph, op);
     const int before = names_get(&seen, key);
     if (before < 0) names_set(&seen, key, i);
     else unite(b->parent, before, i);
+    b->place[i] = before < 0 ? i : before;
   }
 }
 
@@ -149,6 +206,7 @@ static void build_groups(Builder *b) {
   b->parent = NEW_ARRAY(b->arena, int, n);
   b->light = NEW_ARRAY(b->arena, bool, n);
   b->readers = NEW_ARRAY(b->arena, int, graph->tensors.len);
+  b->place = NEW_ARRAY(b->arena, int, n);
   for (int i = 0; i < n; i++) {
     Edge edge = {b, i};
     b->parent[i] = i;
@@ -276,12 +334,15 @@ static void join_op(DimSets *s, int number) {
       if (op->opaque->args[a].dim[i] >= 0 && op->opaque->args[a].tensor >= 0) join_tensor_dim(&v, op->opaque->args[a].tensor, i, op->opaque->args[a].dim[i]);
 }
 
-// Within what comes of one operator equal names are one dimension.
+// Within what comes of one operator equal names are one dimension; at all time steps the same is.
 static void join_names(DimSets *s, int number) {
-  const Op *op = &s->b->g->graph->ops.at[s->group->ops.at[number]];
+  const int id = s->group->ops.at[number];
+  const Op *op = &s->b->g->graph->ops.at[id];
   for (int d = 0; d < op->n_dims && op->origin > 0 && op->kind != OP_VIEW; d++)
     unite_by_key(s, arena_printf(s->b->arena, "origin %d %s %lld", op->origin, op->dims[d].name, (long long)op->dims[d].extent),
                  number * IR_MAX_DIMS + d);
+  for (int d = 0; d < op->n_dims && s->b->place[id] >= 0; d++)
+    unite_by_key(s, arena_printf(s->b->arena, "place %d %d", s->b->place[id], d), number * IR_MAX_DIMS + d);
 }
 
 static void collect_dims(DimSets *s, Group *group) {
