@@ -1,7 +1,7 @@
 #include "layout.h"
 
 const char *mesh_add_axis(Arena *arena, Mesh *mesh, const char *name, int64_t size) {
-  static const char *const taken[] = {"batch", "ranks", "pin", "replicate", "follow"}; // words of programs and of plans
+  static const char *const taken[] = {"batch", "ranks", "pin", "replicate", "pending", "follow"}; // words of programs and of plans
   if (mesh->n_axes == MESH_MAX_AXES - 1) return arena_printf(arena, "at most %d axes", MESH_MAX_AXES - 1);
   if (mesh_find(mesh, name) >= 0) return arena_printf(arena, "two axes are named '%s'", name);
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)

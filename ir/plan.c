@@ -59,6 +59,8 @@ void plan_print_choices(const PlanChoice *axis, const Mesh *mesh, Text *out) {
   for (int a = 0, pins = 0; a < mesh->n_axes; a++)
     if (axis[a].kind == CHOICE_PIN)
       text_printf(&text, "%s%s=%d", pins++ == 0 ? " pin " : ",", mesh->axis[a].name, axis[a].pin);
+  for (int a = 0, n = 0; a < mesh->n_axes; a++)
+    if (axis[a].kind == CHOICE_PENDING) text_printf(&text, "%s%s", n++ == 0 ? " pending " : ",", mesh->axis[a].name);
   const int replicated = count(axis, mesh, CHOICE_REPLICATE);
   if (replicated > 0) text_printf(&text, " replicate");
   for (int a = 0, n = 0; a < mesh->n_axes && replicated < mesh->n_axes; a++)

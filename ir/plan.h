@@ -13,6 +13,7 @@
 //     update dense2.w   ci/data                   # the operators of its update, and the optimizer's states
 //     eval accuracy.sum follow                    # in the evaluation graph only
 //     branch3           pin tensor=1
+//     w.grad            pending data              # of parts that are not reduced yet the sum is none, either
 //     block*.dense1     co/tensor         # every layer block1.dense1, block2.dense1, ... that has no line of its own
 //
 // What a line does not say, and what has no line, follows: an operator what it reads, an optimizer's state its parameter;
@@ -30,6 +31,7 @@ typedef enum ChoiceKind {
   CHOICE_REPLICATE,
   CHOICE_SPLIT, // split dimension `dim`
   CHOICE_PIN,   // only the ranks with coordinate `pin`
+  CHOICE_PENDING, // as on every rank, but sums that come in parts are added up in parts, and left so
 } ChoiceKind;
 
 // What is chosen along one axis.

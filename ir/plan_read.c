@@ -5,7 +5,7 @@
 //   subject = [ "init" | "train" | "eval" ] [ "op" | "layer" | "input" | "store" | "update" ] name
 //             a name may have a "*" in it, for any characters but "."
 //   choices = { dimension [ "*" unit ] "/" axes  |  "pin" axis "=" coordinate { "," axis "=" coordinate }
-//               |  "replicate" [ axes ]  |  "follow" }
+//               |  "replicate" [ axes ]  |  "pending" axes  |  "follow" }
 //   axes    = axis { "," axis }
 #include "plan.h"
 #include "suggest.h"
@@ -146,6 +146,7 @@ static bool read_axis(Reader *r, int *axis, Loc *loc) {
 
 static const char *choice_text(Arena *arena, const PlanChoice *choice, const char *axis) {
   if (choice->kind == CHOICE_PIN) return arena_printf(arena, "pins it to %s=%d", axis, choice->pin);
+  if (choice->kind == CHOICE_PENDING) return arena_printf(arena, "leaves sums pending over '%s'", axis);
   if (choice->kind == CHOICE_REPLICATE || choice->dim == NULL)
     return arena_printf(arena, "replicates it over '%s'", axis);
   return arena_printf(arena, "splits '%.*s' over '%s'", TOKEN_SHOWN, choice->dim, axis);
@@ -228,14 +229,15 @@ static bool read_replicate(Reader *r, PlanLine *line, Loc loc) {
 }
 
 static bool read_choices(Reader *r, PlanLine *line) {
-  if (r->t.token.kind == TOKEN_END) return expected(&r->t, "what is chosen, such as n/axis, pin axis=0, replicate or follow");
+  if (r->t.token.kind == TOKEN_END) return expected(&r->t, "what is chosen, such as n/axis, pin axis=0, replicate, pending axis or follow");
   while (r->t.token.kind != TOKEN_END) {
     Token word;
-    if (!take_token(&r->t, TOKEN_NAME, "a dimension, 'pin', 'replicate' or 'follow'", &word)) return false;
+    if (!take_token(&r->t, TOKEN_NAME, "a dimension, 'pin', 'replicate', 'pending' or 'follow'", &word)) return false;
     const bool is_dim = is_sign(&r->t, '/') || is_sign(&r->t, '*');
     bool fine;
     if (!is_dim && str_eq(word.text, "pin")) fine = read_pin(r, line);
     else if (!is_dim && str_eq(word.text, "replicate")) fine = read_replicate(r, line, word.loc);
+    else if (!is_dim && str_eq(word.text, "pending")) fine = read_axes(r, line, (PlanChoice){.kind = CHOICE_PENDING, .loc = word.loc});
     else if (!is_dim && str_eq(word.text, "follow")) fine = take_end(r);
     else fine = read_split(r, line, &word);
     if (!fine) return false;

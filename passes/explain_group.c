@@ -22,6 +22,7 @@ static const char *part_text(const Explainer *e, const Group *group, const Candi
   for (int a = 0; a < e->c->mesh.n_axes; a++) {
     const int choice = candidate->choice[a];
     axis[a] = (PlanChoice){.kind = CHOICE_REPLICATE};
+    if (choice == CANDIDATE_PENDING) axis[a].kind = CHOICE_PENDING;
     if (choice < 0 || (part == 0 && choice >= group->dims.len)) continue;
     const GroupDim *dim = &group->dims.at[choice % group->dims.len];
     axis[a] = (PlanChoice){.kind = CHOICE_SPLIT, .dim = dim->name, .unit = dim->members.at[0].unit};
@@ -228,7 +229,7 @@ static Plan plan_with(const Explainer *e, const Group *group, const Candidate *c
   for (int i = 0; i < kept->len && group->kind == GROUP_PARAM && group->ops.len > 0; i++) {
     const int state = kept->at[i];
     if (state != group->tensor && plan_same_shape(graph_tensor(graph, state), graph_tensor(graph, group->tensor)))
-      say_of_tensor(e, group, candidate, group->ops.at[group->ops.len - 1], state, &plan);
+      say_of_tensor(e, group, candidate, group_update(&e->groups, group), state, &plan);
   }
   return plan;
 }

@@ -74,7 +74,8 @@ OpSharding plan_resolve_op(const Planner *p, const Graph *graph, const Op *op, c
   for (int a = 0; a < p->mesh.n_axes; a++) {
     const ShardItem *said = a != batch_axis ? plan_shard_item(p, op->shard, &space, a) : NULL;
     const PlanChoice *choice = said != NULL ? &said->choice : &chosen[a];
-    if (a != batch_axis && choice->kind != CHOICE_FOLLOW) take(&s, a, &space, choice, &p->mesh);
+    if (a != batch_axis && choice->kind == CHOICE_PENDING) s.pending[a] = plan_may_leave_pending(p, graph, op, a);
+    else if (a != batch_axis && choice->kind != CHOICE_FOLLOW) take(&s, a, &space, choice, &p->mesh);
     else if (settled && a != batch_axis && plan_copies_whole(p, graph, op, a)) continue;
     else if (!plan_follow_operands(&s, p, graph, op, a) && settled && a != batch_axis) plan_follow_others(&s, p, graph, op, a);
   }

@@ -91,24 +91,39 @@ typedef struct Terms { // the partial sums that an operator reads
   bool shared; // somebody else needs one of them, too
 } Terms;
 
+bool plan_is_term(const Planner *p, const Graph *graph, int tensor) {
+  const Uses *uses = plan_uses(p, graph, tensor);
+  return uses->ops.len <= 1 && uses->stores.len == 0 && !uses->reported && graph_tensor(graph, tensor)->role != ROLE_GRADIENT;
+}
+
 static void count_term(void *ctx, int tensor) {
   Terms *terms = ctx;
   const Tensor *t = graph_tensor(terms->graph, tensor);
-  const Uses *uses = plan_uses(terms->p, terms->graph, tensor);
   if (!sharding_makes_sums(terms->graph, tensor, terms->axis, &terms->p->mesh)) return;
-  terms->shared |= uses->ops.len > 1 || uses->stores.len > 0 || uses->reported || t->role == ROLE_GRADIENT;
+  terms->shared |= !plan_is_term(terms->p, terms->graph, tensor);
   for (int i = 0; i < terms->seen.len; i++)
     if (terms->seen.at[i] == tensor) return;
   vec_push(terms->p->arena, &terms->seen, tensor);
   terms->elements += (double)tensor_elements(t);
 }
 
+static bool find_terms(const Planner *p, const Graph *graph, const Op *op, int axis, Terms *terms) {
+  *terms = (Terms){.p = p, .graph = graph, .axis = axis};
+  if (p->mesh.axis[axis].size == 1 || !sharding_adds_sums(graph, op, axis, &p->mesh)) return false;
+  op_visit_reads(op, count_term, terms);
+  return !terms->shared;
+}
+
 // Only where less is left to be reduced; a view passes everything on.
 static bool leaves_pending(const Planner *p, const Graph *graph, const Op *op, int axis) {
-  Terms terms = {.p = p, .graph = graph, .axis = axis};
-  if (p->mesh.axis[axis].size == 1 || !sharding_adds_sums(graph, op, axis, &p->mesh)) return false;
-  op_visit_reads(op, count_term, &terms);
-  return !terms.shared && (op->kind == OP_VIEW || terms.elements > (double)tensor_elements(graph_tensor(graph, op->out)));
+  Terms terms;
+  return find_terms(p, graph, op, axis, &terms) &&
+         (op->kind == OP_VIEW || terms.elements > (double)tensor_elements(graph_tensor(graph, op->out)));
+}
+
+bool plan_may_leave_pending(const Planner *p, const Graph *graph, const Op *op, int axis) {
+  Terms terms;
+  return find_terms(p, graph, op, axis, &terms);
 }
 
 bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {

@@ -12,7 +12,7 @@ typedef struct Writer {
 } Writer;
 
 PlanChoice plan_explicit_choice(const OpSharding *s, const Space *space, int axis) {
-  if (s->pending[axis]) return (PlanChoice){.kind = CHOICE_FOLLOW};
+  if (s->pending[axis]) return (PlanChoice){.kind = CHOICE_PENDING};
   if (s->pin[axis] >= 0) return (PlanChoice){.kind = CHOICE_PIN, .pin = s->pin[axis]};
   if (s->dim[axis] < 0) return (PlanChoice){.kind = CHOICE_REPLICATE};
   return (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[axis]].name, .unit = s->unit[axis]};

@@ -10,6 +10,7 @@ OpSharding candidate_sharding(const Group *group, const Candidate *candidate, in
   OpSharding s = sharding_replicate();
   for (int a = 0; a < mesh->n_axes; a++) {
     const int choice = candidate->choice[a];
+    s.pending[a] = choice == CANDIDATE_PENDING && op >= 0;
     if (choice < 0 || (op < 0 && choice >= group->dims.len)) continue;
     const GroupMember *member = member_of(&group->dims.at[choice % group->dims.len], op);
     if (member != NULL) plan_split(&s, a, member->dim, member->unit, mesh);
@@ -28,7 +29,7 @@ typedef struct Writing {
 
 static void choose(const Mesh *mesh, const OpSharding *s, const Space *space, PlanLine *line) {
   for (int a = 0; a < mesh->n_axes; a++) {
-    line->axis[a] = (PlanChoice){.kind = CHOICE_REPLICATE};
+    line->axis[a] = (PlanChoice){.kind = s->pending[a] ? CHOICE_PENDING : CHOICE_REPLICATE};
     if (s->dim[a] >= 0) line->axis[a] = (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[a]].name, .unit = s->unit[a]};
   }
 }
@@ -52,8 +53,9 @@ static void add_stored_lines(const Writing *w, const Group *group, const Candida
   PlanLine line = {.subject = group->kind == GROUP_INPUT ? PLAN_INPUT : PLAN_STORE, .name = t->name};
   choose(mesh, &s, &space, &line);
   vec_push(w->arena, &w->plan->lines, line);
-  if (group->kind == GROUP_INPUT || group->ops.len == 0) return;
-  const OpSharding update = candidate_sharding(group, candidate, group->ops.at[group->ops.len - 1], mesh);
+  const int last = group_update(w->groups, group);
+  if (last < 0) return;
+  const OpSharding update = candidate_sharding(group, candidate, last, mesh);
   line.subject = PLAN_UPDATE;
   choose(mesh, &update, &space, &line);
   vec_push(w->arena, &w->plan->lines, line);
@@ -64,7 +66,7 @@ Plan shardings_plan(Arena *arena, const Model *model, const Groups *groups, cons
   const Writing w = {arena, model, groups, &plan};
   for (int g = 0; g < groups->list.len; g++) {
     const Group *group = &groups->list.at[g];
-    if (group->kind != GROUP_OPS) add_stored_lines(&w, group, &stored[g]);
+    if (group->tensor >= 0) add_stored_lines(&w, group, &stored[g]);
     for (int i = 0; i < group->ops.len && group->kind == GROUP_OPS; i++) add_op_line(&w, group->ops.at[i], &of_op[group->ops.at[i]]);
   }
   return plan;
@@ -76,5 +78,11 @@ Plan candidates_plan(Arena *arena, const Model *model, const Groups *groups, con
     const int group = groups->of_op[i];
     if (group >= 0) of_op[i] = candidate_sharding(&groups->list.at[group], &chosen[group], i, mesh);
   }
-  return shardings_plan(arena, model, groups, mesh, of_op, chosen);
+  Plan plan = shardings_plan(arena, model, groups, mesh, of_op, chosen);
+  const Writing w = {arena, model, groups, &plan};
+  for (int i = 0; i < groups->graph->ops.len; i++) {
+    const bool of_update = plan_update_of(groups->planner, groups->graph, &groups->graph->ops.at[i]) >= 0;
+    if (groups->of_op[i] >= 0 && groups->list.at[groups->of_op[i]].kind != GROUP_OPS && !of_update) add_op_line(&w, i, &of_op[i]);
+  }
+  return plan;
 }

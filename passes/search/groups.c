@@ -187,12 +187,37 @@ static void place_stored(Builder *b) {
       b->g->of_tensor[t] = b->g->of_tensor[graph_tensor(graph, t)->of];
 }
 
+typedef struct Owners { // of what an operator reads
+  const Builder *b;
+  int group; // -1: none yet, -2: several, or none
+} Owners;
+
+// A gradient is of its parameter, and so is what was made of it before the update.
+static void ask_owner(void *ctx, int tensor) {
+  Owners *o = ctx;
+  const Groups *g = o->b->g;
+  const Tensor *t = graph_tensor(g->graph, tensor);
+  int owner = -2;
+  if (t->role == ROLE_GRADIENT && t->of >= 0) owner = g->of_tensor[t->of];
+  else if (t->producer >= 0 && g->of_op[t->producer] >= 0 && plan_update_of(g->planner, g->graph, &g->graph->ops.at[t->producer]) < 0)
+    owner = g->list.at[g->of_op[t->producer]].kind == GROUP_PARAM ? g->of_op[t->producer] : -2;
+  o->group = o->group == -1 || o->group == owner ? owner : -2;
+}
+
+static int group_of_loose(Builder *b, int i) {
+  const Op *op = &b->g->graph->ops.at[i];
+  Owners owners = {b, -1};
+  op_visit_reads(op, ask_owner, &owners);
+  return owners.group >= 0 ? owners.group : add_group(b, GROUP_LOOSE, graph_tensor(b->g->graph, op->out)->name, -1);
+}
+
 static int group_of_op(Builder *b, int *group_of_root, int i) {
   const Graph *graph = b->g->graph;
   const Op *op = &graph->ops.at[i];
   const int param = plan_update_of(b->g->planner, graph, op);
   if (param >= 0) return b->g->of_tensor[param];
   if (op->kind == OP_VIEW) return b->g->of_tensor[op->in];
+  if (op->phase == PHASE_UPDATE) return group_of_loose(b, i);
   if (op->phase != PHASE_FORWARD && op->phase != PHASE_BACKWARD) return -1;
   const int leader = root(b->parent, i);
   if (group_of_root[leader] < 0)
@@ -222,9 +247,9 @@ static void build_groups(Builder *b) {
   place_stored(b);
   int *group_of_root = NEW_ARRAY(b->arena, int, n);
   for (int i = 0; i < n; i++) group_of_root[i] = -1;
+  for (int i = 0; i < n; i++) b->g->of_op[i] = -1;
   for (int i = 0; i < n; i++) {
     const int group = group_of_op(b, group_of_root, i);
-    b->g->of_op[i] = -1;
     if (group >= 0) add_op(b, group, i);
   }
 }
@@ -380,6 +405,33 @@ static void dims_of_ops(Builder *b, Group *group) {
   collect_dims(&sets, group);
 }
 
+// Which of its dimensions an operator that reads a gradient, or what was made of one, reads along dimension `d` of the parameter.
+typedef struct Along {
+  const Graph *graph;
+  const Op *op;
+  const GroupDim *dim;
+  int d, found; // -1: none yet
+} Along;
+
+static void look_along(void *ctx, int tensor) {
+  Along *a = ctx;
+  const Tensor *t = graph_tensor(a->graph, tensor);
+  int position = t->role == ROLE_GRADIENT ? a->d : -1;
+  for (int i = 0; i < a->dim->members.len && t->role != ROLE_GRADIENT; i++)
+    if (a->dim->members.at[i].op == t->producer) position = a->dim->members.at[i].dim;
+  if (a->found < 0 && position >= 0 && position < t->rank) a->found = sharding_dim_of(a->graph, a->op, tensor, position);
+}
+
+static void add_readers(const Builder *b, const Group *group, GroupDim *dim, int d) {
+  const Graph *graph = b->g->graph;
+  for (int i = 0; i < group->ops.len; i++) {
+    Along along = {graph, &graph->ops.at[group->ops.at[i]], dim, d, -1};
+    if (along.op->kind == OP_VIEW || plan_update_of(b->g->planner, graph, along.op) >= 0) continue;
+    op_visit_reads(along.op, look_along, &along);
+    if (along.found >= 0) vec_push(b->arena, &dim->members, (GroupMember){group->ops.at[i], along.found, dim->members.at[0].unit});
+  }
+}
+
 // The dimensions of a stored tensor, and of its update: the same in the same order.
 static void dims_of_tensor_group(Builder *b, Group *group) {
   const Graph *graph = b->g->graph;
@@ -390,9 +442,17 @@ static void dims_of_tensor_group(Builder *b, Group *group) {
     GroupDim dim = {.name = t->dim[d], .extent = t->extent[d] / unit};
     vec_push(b->arena, &dim.members, (GroupMember){-1, d, unit});
     for (int i = 0; i < group->ops.len; i++)
-      if (graph->ops.at[group->ops.at[i]].kind != OP_VIEW) vec_push(b->arena, &dim.members, (GroupMember){group->ops.at[i], d, unit});
+      if (plan_update_of(b->g->planner, graph, &graph->ops.at[group->ops.at[i]]) >= 0)
+        vec_push(b->arena, &dim.members, (GroupMember){group->ops.at[i], d, unit});
+    add_readers(b, group, &dim, d);
     vec_push(b->arena, &group->dims, dim);
   }
+}
+
+int group_update(const Groups *groups, const Group *group) {
+  for (int i = group->ops.len - 1; i >= 0; i--)
+    if (plan_update_of(groups->planner, groups->graph, &groups->graph->ops.at[group->ops.at[i]]) >= 0) return group->ops.at[i];
+  return -1;
 }
 
 Groups groups_of_graph(const Planner *planner) {
@@ -403,7 +463,7 @@ Groups groups_of_graph(const Planner *planner) {
   g.of_tensor = NEW_ARRAY(b.arena, int, graph->tensors.len);
   build_groups(&b);
   for (int i = 0; i < g.list.len; i++) {
-    if (g.list.at[i].kind == GROUP_OPS) dims_of_ops(&b, &g.list.at[i]);
+    if (g.list.at[i].kind == GROUP_OPS || g.list.at[i].kind == GROUP_LOOSE) dims_of_ops(&b, &g.list.at[i]);
     else dims_of_tensor_group(&b, &g.list.at[i]);
   }
   return g;

@@ -2,7 +2,8 @@
 //
 // An operator and its gradients live in one iteration space, so they are one group. Element-wise operators and the statements of a
 // composite, which can be one kernel, are one group as far as only they read what is between them; so are the time steps of an
-// unrolled layer. The update of a parameter, the parameter and the optimizer's states of it are a group; an input is one.
+// unrolled layer. The update of a parameter, the parameter and the optimizer's states of it are a group, with what sums up its
+// gradient's squares; an input is one, and what is made of all parameters' sums.
 // (Tofu, section 5.1, coarsens so, too.)
 //
 //   dense1.y = sum(ci) x * dense1.w        a group with the dimensions n, co, ci
@@ -16,7 +17,8 @@
 
 #include "../planning.h"
 
-typedef enum GroupKind { GROUP_OPS, GROUP_PARAM, GROUP_INPUT } GroupKind;
+// GROUP_LOOSE: an operator of the update that is of no single parameter.
+typedef enum GroupKind { GROUP_OPS, GROUP_PARAM, GROUP_INPUT, GROUP_LOOSE } GroupKind;
 
 // Dimension number `dim` of an operator, or of the stored tensor or input of the group (op -1), in units of `unit`.
 typedef struct GroupMember {
@@ -49,6 +51,9 @@ typedef struct Groups {
 } Groups;
 
 Groups groups_of_graph(const Planner *planner);
+// The last operator of the update of a group's parameter, or -1.
+int group_update(const Groups *groups, const Group *group);
+
 typedef enum GroupParts {
   GROUPS_WHOLE,
   GROUPS_BY_DIMS, // operators that have all dimensions of their group, so that whichever is split all of them are divided: in the group

@@ -12,7 +12,7 @@ void problem_lay_stored(SearchProblem *p, int number, const Candidate *candidate
   const OpSharding own = candidate_sharding(group, candidate, -1, p->cost.mesh);
   Tensor *t = graph_tensor(graph, group->tensor);
   t->layout = plan_layout(&own, t, p->cost.mesh);
-  const int update = group->ops.len > 0 ? group->ops.at[group->ops.len - 1] : -1;
+  const int update = group_update(&p->groups, group);
   const OpSharding of_update = candidate_sharding(group, candidate, update, p->cost.mesh);
   for (int s = 0; s < p->planner.kept[group->tensor].len && group->kind == GROUP_PARAM; s++) {
     Tensor *state = graph_tensor(graph, p->planner.kept[group->tensor].at[s]);
@@ -38,6 +38,6 @@ void problem_lay_op(SearchProblem *p, const Group *group, int id, const Candidat
 void problem_lay_group(SearchProblem *p, int number, int value) {
   const Candidate *candidate = &p->of[number].list[value];
   const Group *group = &p->groups.list.at[number];
-  if (group->kind != GROUP_OPS) problem_lay_stored(p, number, candidate);
+  if (group->tensor >= 0) problem_lay_stored(p, number, candidate);
   for (int i = 0; i < group->ops.len; i++) problem_lay_op(p, group, group->ops.at[i], candidate);
 }

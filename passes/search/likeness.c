@@ -9,7 +9,7 @@ typedef struct Script {
   VEC(int64_t) list;
   int *local; // by tensor: its number in the group + 1
   VEC(int) met;
-  bool *loss;  // by tensor
+  bool *loss; // by tensor: a loss, or the norm of the gradients
   int n_dims; // of the operator at hand
 } Script;
 
@@ -151,6 +151,7 @@ static Script script_new(Arena *scratch, const Groups *groups) {
   Script w = {.groups = groups, .arena = scratch, .local = NEW_ARRAY(scratch, int, groups->graph->tensors.len)};
   w.loss = NEW_ARRAY(scratch, bool, groups->graph->tensors.len);
   for (int i = 0; i < groups->graph->losses.len; i++) w.loss[groups->graph->losses.at[i].tensor] = true;
+  if (groups->graph->gradient_norm >= 0) w.loss[groups->graph->gradient_norm] = true;
   return w;
 }
 

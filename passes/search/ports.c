@@ -101,7 +101,9 @@ static Outcome make_outcome(Filler *f, const Candidate *candidate, int number) {
   for (int r = 0; r < op_results(op); r++) made[r] = routes_layout(f->p->routes, &graph_tensor(f->graph, op_result(op, r))->layout);
   for (int i = 0; i < actor->reads.len; i++) {
     const OpaqueArg *arg = op->kind == OP_OPAQUE ? actor->args.at[i] : NULL;
-    const Layout layout = demands_want(f->graph, op, actor->reads.at[i], arg, f->p->cost.mesh);
+    Layout layout = demands_want(f->graph, op, actor->reads.at[i], arg, f->p->cost.mesh);
+    for (int a = 0; a < f->p->cost.mesh->n_axes; a++)
+      if (op->sharding.pending[a]) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
     want[i] = routes_layout(f->p->routes, &layout);
   }
   return (Outcome){op->sharding, f->p->unit == SEARCH_SECONDS ? cost_of_op(&f->p->cost, f->graph, op) : 0, made, want};
@@ -114,7 +116,7 @@ static int outcome_of(Filler *f, const Candidate *candidate, int number) {
   for (int a = 0; a < n_axes; a++) {
     const int choice = candidate->choice[a];
     if (actor->op->kind == OP_VIEW) key[a + 1] = actor->source == STORED ? choice : a == 0 ? f->now[actor->source] : 0;
-    else key[a + 1] = choice >= 0 && actor->has[choice % dims] ? choice % dims : -1;
+    else key[a + 1] = choice < 0 ? choice : actor->has[choice % dims] ? choice % dims : CANDIDATE_NOTHING;
   }
   const int outcome = numbers_of(&f->choices, key, sizeof *key * (size_t)(n_axes + 1));
   if (outcome == f->outcomes.len) vec_push(f->scratch, &f->outcomes, make_outcome(f, candidate, number));
@@ -147,6 +149,7 @@ static void list_leaving(Filler *f, int number) {
   }
   for (int i = 0; i < f->graph->losses.len; i++)
     if (f->graph->losses.at[i].tensor == tensor && f->shores.at[number].own) vec_push(f->scratch, &f->shores.at[number].leaves, -1);
+  if (f->graph->gradient_norm == tensor && f->shores.at[number].own) vec_push(f->scratch, &f->shores.at[number].leaves, -1);
 }
 
 static void list_shores(Filler *f) {
@@ -252,7 +255,7 @@ void ports_add_group(Ports *ports, int group, double *own) {
   for (int c = 0; c < p->of[group].n; c++) {
     const Candidate *candidate = &p->of[group].list[c];
     own[c] = 0;
-    if (f->group->kind != GROUP_OPS) problem_lay_stored(p, group, candidate);
+    if (f->group->tensor >= 0) problem_lay_stored(p, group, candidate);
     for (int i = 0; i < f->group->ops.len; i++) {
       f->now[i] = outcome_of(f, candidate, i);
       own[c] += f->outcomes.at[f->now[i]].cost;

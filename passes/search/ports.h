@@ -8,7 +8,7 @@
 typedef struct PortState {
   int made; // -1: it does not make it
   int n;
-  const int *want; // [n] different ones, in the order of the operators
+  const int *want; // [n] different ones, in the order of the operators. Partial along an axis: if it is made so, else whole
 } PortState;
 
 typedef struct Port {

@@ -17,19 +17,50 @@ bool problem_is_useful(const Group *group, const Candidate *candidate, const Mes
   return true;
 }
 
+typedef struct SumCheck {
+  const Groups *groups;
+  int terms;
+  bool only; // nothing but a sum of tensors that nobody else reads
+} SumCheck;
+
+static void check_sum(void *ctx, const Expr *e) {
+  SumCheck *s = ctx;
+  if (e->kind == EXPR_ACCESS) {
+    s->terms++;
+    s->only &= e->type == TYPE_REAL && e->access.outside == 0 && plan_is_term(s->groups->planner, s->groups->graph, e->access.tensor);
+  } else s->only &= e->kind == EXPR_CALL && (e->call.fn == FN_add || e->call.fn == FN_sub || e->call.fn == FN_neg);
+}
+
+// Whether all that the group does is adding up tensors, which may then be sums in parts.
+static bool adds_up(const Groups *groups, const Group *group) {
+  if (group->tensor >= 0) return false;
+  for (int i = 0; i < group->ops.len; i++) {
+    const Op *op = &groups->graph->ops.at[group->ops.at[i]];
+    SumCheck sum = {groups, 0, op->kind == OP_COMPUTE && op->reduce == REDUCE_NONE};
+    if (op->kind == OP_COMPUTE) expr_visit(op->body, check_sum, &sum);
+    if (!sum.only || sum.terms < 2) return false;
+  }
+  return true;
+}
+
+// Numbered: nothing, the dimensions, sums left pending.
+static signed char choice_of(const Group *group, int number) {
+  return (signed char)(number - 1 == choices_of(group) ? CANDIDATE_PENDING : number - 1);
+}
+
 Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *groups, int number, const Mesh *mesh) {
   const Group *group = &groups->list.at[number];
   (void)ctx;
-  const int choices = choices_of(group) + 1;
+  const int choices = choices_of(group) + 1 + adds_up(groups, group);
   int n = 1;
   for (int a = 0; a < mesh->n_axes; a++) n *= mesh->axis[a].size > 1 ? choices : 1;
   Candidates c = {0, NEW_ARRAY(arena, Candidate, n)};
   for (int i = 0; i < n; i++) {
     Candidate *candidate = &c.list[c.n];
     for (int a = mesh->n_axes - 1, rest = i; a >= 0; a--) {
-      candidate->choice[a] = -1;
+      candidate->choice[a] = CANDIDATE_NOTHING;
       if (mesh->axis[a].size == 1) continue;
-      candidate->choice[a] = (signed char)(rest % choices - 1);
+      candidate->choice[a] = choice_of(group, rest % choices);
       rest /= choices;
     }
     c.n += problem_is_useful(group, candidate, mesh);
@@ -56,7 +87,10 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   p->groups.planner = &p->planner;
   const int n = p->groups.list.len;
   p->of = NEW_ARRAY(arena, Candidates, n);
-  for (int g = 0; g < n; g++) p->of[g] = space->candidates(space->ctx, arena, &p->groups, g, kept);
+  for (int g = 0; g < n; g++) {
+    const bool loose = p->groups.list.at[g].kind == GROUP_LOOSE;
+    p->of[g] = loose ? problem_all_candidates(NULL, arena, &p->groups, g, kept) : space->candidates(space->ctx, arena, &p->groups, g, kept);
+  }
   for (int t = 0; t < p->groups.graph->tensors.len; t++) graph_tensor(p->groups.graph, t)->layout = layout_replicated();
   for (int i = 0; i < p->groups.graph->ops.len; i++) p->model->train->ops.at[i].sharding = sharding_replicate();
   const int *like = groups_alike(arena, &p->groups, p->of);

@@ -26,6 +26,20 @@ typedef struct Wants { // of a tensor
   int *key; // shape, how it is made, and the n different layouts that are wanted beside that
 } Wants;
 
+// Sums are left pending where they are: elsewhere the tensor is whole.
+static int resolved(const Tables *t, int made, int want) {
+  const Layout *is = routes_layout_at(t->p->routes, made), *by = routes_layout_at(t->p->routes, want);
+  bool differs = false;
+  for (int a = 0; a < t->p->cost.mesh->n_axes; a++)
+    differs |= by->axis[a].kind == LAYOUT_PARTIAL && (is->axis[a].kind != LAYOUT_PARTIAL || is->axis[a].reduce != by->axis[a].reduce);
+  if (!differs) return want;
+  Layout layout = *by;
+  for (int a = 0; a < t->p->cost.mesh->n_axes; a++)
+    if (by->axis[a].kind == LAYOUT_PARTIAL && (is->axis[a].kind != LAYOUT_PARTIAL || is->axis[a].reduce != by->axis[a].reduce))
+      layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+  return routes_layout(t->p->routes, &layout);
+}
+
 static Wants wants_of(Tables *t, const Tensor *tensor, const int *state, int n) {
   const Layout whole = layout_replicated();
   int most = 2;
@@ -38,7 +52,7 @@ static Wants wants_of(Tables *t, const Tensor *tensor, const int *state, int n) 
   if (wants.key[1] < 0) wants.key[1] = routes_layout(t->p->routes, &whole);
   for (int i = 0; i < n; i++)
     for (int w = 0; w < t->ports->states.at[state[i]].n; w++) {
-      const int want = t->ports->states.at[state[i]].want[w];
+      const int want = resolved(t, wants.key[1], t->ports->states.at[state[i]].want[w]);
       int known = 1;
       while (known < wants.n + 2 && wants.key[known] != want) known++;
       if (known == wants.n + 2) wants.key[2 + wants.n++] = want;
