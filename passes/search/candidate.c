@@ -14,6 +14,7 @@ OpSharding candidate_sharding(const Group *group, const Candidate *candidate, in
     if (choice < 0 || (op < 0 && choice >= group->dims.len)) continue;
     const GroupMember *member = member_of(&group->dims.at[choice % group->dims.len], op);
     if (member != NULL) plan_split(&s, a, member->dim, member->unit, mesh);
+    else s.pending[a] = group->kind == GROUP_PARAM; // it sums up what was summed up over the dimension
   }
   return s;
 }

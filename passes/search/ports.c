@@ -41,6 +41,7 @@ typedef struct Filler {
   const Graph *graph;
   const Group *group;
   int number;
+  int outside; // what is done along a dimension that an operator does not have
   Arena *scratch;
   Actor *actors;
   Numbers choices; // (operator, choice) -> outcome
@@ -116,7 +117,7 @@ static int outcome_of(Filler *f, const Candidate *candidate, int number) {
   for (int a = 0; a < n_axes; a++) {
     const int choice = candidate->choice[a];
     if (actor->op->kind == OP_VIEW) key[a + 1] = actor->source == STORED ? choice : a == 0 ? f->now[actor->source] : 0;
-    else key[a + 1] = choice < 0 ? choice : actor->has[choice % dims] ? choice % dims : CANDIDATE_NOTHING;
+    else key[a + 1] = choice < 0 ? choice : actor->has[choice % dims] ? choice % dims : f->outside;
   }
   const int outcome = numbers_of(&f->choices, key, sizeof *key * (size_t)(n_axes + 1));
   if (outcome == f->outcomes.len) vec_push(f->scratch, &f->outcomes, make_outcome(f, candidate, number));
@@ -234,6 +235,7 @@ static Filler open_group(Ports *ports, int group) {
   SearchProblem *p = ports->p;
   Filler f = {.ports = ports, .p = p, .graph = p->groups.graph, .group = &p->groups.list.at[group], .number = group};
   f.scratch = f.choices.arena = p->scratch;
+  f.outside = f.group->kind == GROUP_PARAM ? CANDIDATE_PENDING : CANDIDATE_NOTHING;
   f.actors = NEW_ARRAY(f.scratch, Actor, f.group->ops.len);
   for (int i = 0; i < f.group->ops.len; i++) f.actors[i] = actor_of(&f, f.group->ops.at[i]);
   list_shores(&f);
