@@ -107,23 +107,21 @@ static void count_term(void *ctx, int tensor) {
   terms->elements += (double)tensor_elements(t);
 }
 
-static bool find_terms(const Planner *p, const Graph *graph, const Op *op, int axis, Terms *terms) {
-  *terms = (Terms){.p = p, .graph = graph, .axis = axis};
-  if (p->mesh.axis[axis].size == 1 || !sharding_adds_sums(graph, op, axis, &p->mesh)) return false;
-  op_visit_reads(op, count_term, terms);
-  return !terms->shared;
+static Terms terms_of(const Planner *p, const Graph *graph, const Op *op, int axis) {
+  Terms terms = {.p = p, .graph = graph, .axis = axis};
+  op_visit_reads(op, count_term, &terms);
+  return terms;
 }
 
 // Only where less is left to be reduced; a view passes everything on.
 static bool leaves_pending(const Planner *p, const Graph *graph, const Op *op, int axis) {
-  Terms terms;
-  return find_terms(p, graph, op, axis, &terms) &&
-         (op->kind == OP_VIEW || terms.elements > (double)tensor_elements(graph_tensor(graph, op->out)));
+  if (p->mesh.axis[axis].size == 1 || !sharding_adds_sums(graph, op, axis, &p->mesh)) return false;
+  const Terms terms = terms_of(p, graph, op, axis);
+  return !terms.shared && (op->kind == OP_VIEW || terms.elements > (double)tensor_elements(graph_tensor(graph, op->out)));
 }
 
 bool plan_may_leave_pending(const Planner *p, const Graph *graph, const Op *op, int axis) {
-  Terms terms;
-  return find_terms(p, graph, op, axis, &terms);
+  return p->mesh.axis[axis].size > 1 && sharding_can_share(graph, op, axis, &p->mesh) && !terms_of(p, graph, op, axis).shared;
 }
 
 bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {

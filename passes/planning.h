@@ -107,7 +107,7 @@ bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, c
 // What an operator does that its readers want, all of them alike, or else what those behind it do that read the same partial
 // sums: all behind it have their shardings.
 void plan_follow_others(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis);
-// Whether what an operator reads as partial sums along an axis, some tensor at least, it may leave so.
+// Whether an operator may leave its result in parts along an axis, to be added up later: what it reads as partial sums nobody else reads.
 bool plan_may_leave_pending(const Planner *p, const Graph *graph, const Op *op, int axis);
 // Whether nobody else needs a tensor, so that its parts need not be reduced before it is read.
 bool plan_is_term(const Planner *p, const Graph *graph, int tensor);

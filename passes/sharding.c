@@ -262,11 +262,19 @@ static Dependence of_expr(const Graph *graph, const Expr *e, int axis, const Mes
   }
 }
 
+static Dependence of_op(const Graph *graph, const Op *op, int axis, const Mesh *mesh) {
+  const bool adds = op->kind == OP_COMPUTE && (op->reduce == REDUCE_NONE || op->reduce == REDUCE_SUM);
+  return adds ? of_expr(graph, op->body, axis, mesh) : OTHER;
+}
+
 bool sharding_adds_sums(const Graph *graph, const Op *op, int axis, const Mesh *mesh) {
   if (op->kind == OP_VIEW) return sharding_makes_sums(graph, op->in, axis, mesh);
-  if (op->kind != OP_COMPUTE || (op->reduce != REDUCE_NONE && op->reduce != REDUCE_SUM)) return false;
-  const Dependence dependence = of_expr(graph, op->body, axis, mesh);
+  const Dependence dependence = of_op(graph, op, axis, mesh);
   return dependence == LINEAR || dependence == MIXED;
+}
+
+bool sharding_can_share(const Graph *graph, const Op *op, int axis, const Mesh *mesh) {
+  return graph_tensor(graph, op->out)->type == TYPE_REAL && of_op(graph, op, axis, mesh) != OTHER;
 }
 
 const Expr *sharding_share(const Graph *graph, const Expr *e, const bool *pending, const Mesh *mesh) {

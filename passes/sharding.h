@@ -23,6 +23,8 @@ bool sharding_makes_sums(const Graph *graph, int tensor, int axis, const Mesh *m
 // Whether the result of an operator is a sum of multiples of what it reads of such tensors, and of terms free of them, so that
 // partial sums of them give partial sums of it. Factors and terms are the same on all ranks along the axis.
 bool sharding_adds_sums(const Graph *graph, const Op *op, int axis, const Mesh *mesh);
+// Whether the result can be left in parts: it is such a sum, or real and free of partial sums, so that each rank makes its share.
+bool sharding_can_share(const Graph *graph, const Op *op, int axis, const Mesh *mesh);
 // The body of an operator that does so along the axes that are pending, in which each rank has its share of the terms that are
 // free of them.
 const Expr *sharding_share(const Graph *graph, const Expr *body, const bool *pending, const Mesh *mesh);

@@ -43,14 +43,13 @@ static void search_all(Compilation *c, Contest *contest, int64_t budget) {
   const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
   SearchProblem *problem = problem_new(c->arena, c->model, &c->mesh, c->machine, &all);
   problem->cfn.until = contest->until;
-  const CfnSolution solution = cfn_solve(&problem->cfn, budget, NULL);
+  const CfnSolution solution = problem_solve(problem, budget);
   if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");
   const Plan plan = problem_plan(problem, solution.value);
   const bool fits = contest_offer(contest, &plan, NULL) == 0;
   c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
   c->search.of_fitting = !fits;
-  c->search.approximate = problem->n_approximate;
-  c->search.problem = &problem->cfn;
+  c->search.problem = problem->solved;
 }
 
 Plan search_auto(Compilation *c) {

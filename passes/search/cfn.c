@@ -9,7 +9,7 @@ int64_t cfn_function_size(const CfnFunction *f) {
   return size;
 }
 
-static double function_cost(const CfnFunction *f, const int *value) {
+double cfn_function_cost(const CfnFunction *f, const int *value) {
   int64_t at = 0;
   for (int i = 0; i < f->arity; i++) at = at * f->n_classes[i] + f->class_of[i][value[f->var[i]]];
   return f->cost[at];
@@ -18,7 +18,7 @@ static double function_cost(const CfnFunction *f, const int *value) {
 double cfn_cost(const Cfn *cfn, const int *value) {
   double sum = cfn->constant;
   for (int x = 0; x < cfn->variables.len; x++) sum += cfn->variables.at[x].cost[value[x]];
-  for (int i = 0; i < cfn->functions.len; i++) sum += function_cost(&cfn->functions.at[i], value);
+  for (int i = 0; i < cfn->functions.len; i++) sum += cfn_function_cost(&cfn->functions.at[i], value);
   return sum;
 }
 

@@ -50,6 +50,7 @@ typedef struct CfnSolution {
 
 // Sum of the constant, the chosen values and the functions, in the order in which they stand.
 double cfn_cost(const Cfn *cfn, const int *value);
+double cfn_function_cost(const CfnFunction *f, const int *value);
 double cfn_weight(const Cfn *cfn, int limit, const int *value);
 // Whether the assignment keeps the limits and costs less than INFINITY.
 bool cfn_allows(const Cfn *cfn, const int *value);
@@ -67,5 +68,9 @@ void cfn_check(const Cfn *cfn);
 // budget: how many operations may be spent (deterministic; <= 0: any number); when they are spent the
 // best assignment found and the proved bound are returned. start: an assignment that is known already, or NULL.
 CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start);
+
+// Which values are in assignments that cost no more than `above`, limits or not: needed[x][value] is false where it is proved that
+// it is in none. False: nothing is known, it would take too much.
+bool cfn_prune(const Cfn *cfn, double above, bool *const *needed);
 
 #endif

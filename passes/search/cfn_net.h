@@ -134,6 +134,10 @@ double net_search(Net *net, const Elimination *done, const Multipliers *by, Incu
 // Changes one variable at a time for the better, until none is left to change.
 void net_descend(Net *net, int *at);
 
+// least[x][index]: what no assignment with that value costs less than, in units, the optimum for one value at least. False: it is not
+// known; the elimination was split, or it would take too much.
+bool net_marginals(Net *net, const Elimination *done, double *const *least);
+
 // With limits: the bound, in units.
 double net_solve_limits(Net *net, Incumbent *best);
 

@@ -1,5 +1,7 @@
 #include "problem.h"
 
+#include <math.h>
+
 #include "likeness.h"
 #include "tables.h"
 
@@ -68,9 +70,8 @@ Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *g
   return c;
 }
 
-// ---- costs ---------------------------------------------------------------------------------------------------------
+// ---- the network ---------------------------------------------------------------------------------------------------
 
-// Seconds of all that the group computes.
 SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const ProblemSpace *space) {
   SearchProblem *p = NEW(arena, SearchProblem);
   Plan *nothing = NEW(arena, Plan);
@@ -94,21 +95,68 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   for (int t = 0; t < p->groups.graph->tensors.len; t++) graph_tensor(p->groups.graph, t)->layout = layout_replicated();
   for (int i = 0; i < p->groups.graph->ops.len; i++) p->model->train->ops.at[i].sharding = sharding_replicate();
   const int *like = groups_alike(arena, &p->groups, p->of);
-  Ports ports = ports_new(p);
+  Ports *ports = NEW(arena, Ports);
+  *ports = ports_new(p);
   double **own = NEW_ARRAY(arena, double *, n), **inner = NEW_ARRAY(arena, double *, n);
   for (int g = 0; g < n; g++) {
     own[g] = like[g] == g ? NEW_ARRAY(arena, double, p->of[g].n) : own[like[g]];
-    if (like[g] == g) ports_add_group(&ports, g, own[g]);
-    else ports_add_alike(&ports, g, like[g]);
+    if (like[g] == g) ports_add_group(ports, g, own[g]);
+    else ports_add_alike(ports, g, like[g]);
   }
   for (int g = 0; g < n; g++) {
     inner[g] = NEW_ARRAY(arena, double, p->of[g].n);
     memcpy(inner[g], own[g], sizeof *own[g] * (size_t)p->of[g].n);
     vec_push(arena, &p->cfn.variables, (CfnVariable){.name = p->groups.list.at[g].name, .n_values = p->of[g].n, .cost = inner[g]});
   }
-  tables_add(p, &ports, inner);
+  p->tables = tables_add(p, ports, inner);
   arena_free(p->scratch);
   return p;
+}
+
+// ---- solving it ----------------------------------------------------------------------------------------------------
+
+// Takes an assignment if it is cheaper than the best, by what it really costs.
+static void take_better(SearchProblem *p, const CfnSolution *found, CfnSolution *best) {
+  const double cost = found->feasible ? tables_cost(p->tables, found->value) : INFINITY;
+  if (best->feasible && cost >= best->cost) return;
+  best->feasible = found->feasible;
+  best->value = found->value;
+  best->cost = cost;
+}
+
+// Sums of the same in another order.
+static bool is_proved(const CfnSolution *best) { return best->bound >= best->cost * (1 - 1e-12); }
+
+static bool **all_needed(const SearchProblem *p) {
+  bool **needed = NEW_ARRAY(p->arena, bool *, p->groups.list.len);
+  for (int g = 0; g < p->groups.list.len; g++) {
+    needed[g] = NEW_ARRAY(p->arena, bool, p->of[g].n);
+    memset(needed[g], true, (size_t)p->of[g].n);
+  }
+  return needed;
+}
+
+CfnSolution problem_solve(SearchProblem *p, int64_t budget) {
+  enum { ROUNDS = 3 };
+  CfnSolution best = cfn_solve(&p->cfn, budget, NULL);
+  p->solved = &p->cfn;
+  if (p->n_approximate == 0 || !best.feasible) return best;
+  bool **needed = all_needed(p);
+  p->scratch = arena_new();
+  best.cost = tables_cost(p->tables, best.value);
+  for (int round = 0, left = p->n_approximate; round < ROUNDS && !is_proved(&best); round++) {
+    if (!cfn_prune(p->solved, best.cost, needed)) break;
+    Cfn *cfn = NEW(p->arena, Cfn);
+    *cfn = tables_refine(p->tables, needed, &left);
+    const CfnSolution found = cfn_solve(cfn, budget, best.value);
+    p->solved = cfn;
+    take_better(p, &found, &best);
+    best.bound = fmin(fmax(best.bound, found.bound), best.cost); // what costs less than the best is in the network
+    if (left == 0) break;
+  }
+  if (is_proved(&best)) best.bound = best.cost;
+  arena_free(p->scratch);
+  return best;
 }
 
 Plan problem_plan(const SearchProblem *p, const int *value) {

@@ -32,8 +32,10 @@ typedef struct SearchProblem {
   Groups groups;
   Candidates *of;  // by group
   Cfn cfn;         // variable i is group i
-  int n_approximate; // tensors whose changes of layout are counted for each group alone, since too many groups touch them
-  Arena *scratch;  // while the problem is built
+  int n_approximate; // tensors whose changes of layout cfn counts for each group alone (tables.h), since too many groups touch them
+  struct Tables *tables; // (tables.h)
+  const Cfn *solved;     // the network that problem_solve solved last
+  Arena *scratch;        // while the problem is built
   Routes *routes;
 } SearchProblem;
 
@@ -49,6 +51,9 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
 void problem_lay_group(SearchProblem *problem, int group, int candidate);
 void problem_lay_stored(SearchProblem *problem, int group, const Candidate *candidate);
 void problem_lay_op(SearchProblem *problem, const Group *group, int op, const Candidate *candidate);
+// The best assignment, limits aside: where cfn is not exact it is made so for the values that are in no worse assignments. Its cost
+// is what it really costs.
+CfnSolution problem_solve(SearchProblem *problem, int64_t budget);
 // The plan of an assignment: a line for every operator, input and parameter.
 Plan problem_plan(const SearchProblem *problem, const int *value);
 

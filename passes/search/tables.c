@@ -1,18 +1,30 @@
 // Tensors of one shape whose ports have the same states share a table.
+//
+// What k groups want of a tensor takes at least as much as the dearest of it takes alone, and so at least the mean of what each takes
+// alone: a sum of functions of two groups.
 #include "tables.h"
 
 #include <math.h>
 
 enum { MAX_TABLE = 1 << 14 };
 
-typedef struct Tables {
+typedef VEC(const Port *) PortList;
+
+typedef struct Approximated { // a tensor
+  int tensor;
+  int first, n; // its functions in p->cfn
+} Approximated;
+
+struct Tables {
   SearchProblem *p;
-  const Ports *ports;
+  Ports *ports;
   double *const *own; // by group
   Numbers cost_numbers, table_numbers;
   VEC(double) costs;
   VEC(const double *) tables;
-} Tables;
+  PortList *of; // by tensor
+  VEC(Approximated) approximated;
+};
 
 // ---- one cost ------------------------------------------------------------------------------------------------------
 
@@ -117,15 +129,17 @@ static const double *table_of(Tables *t, const Shared *shared) {
   return t->tables.at[number];
 }
 
-static void add_function(Tables *t, const Shared *shared) {
+static CfnFunction function_of(Tables *t, const Shared *shared) {
   CfnFunction f = {.arity = shared->n, .cost = table_of(t, shared)};
   for (int i = 0; i < shared->n; i++) {
     f.var[i] = shared->port[i]->group;
     f.n_classes[i] = shared->port[i]->n_states;
     f.class_of[i] = shared->port[i]->class_of;
   }
-  vec_push(t->p->arena, &t->p->cfn.functions, f);
+  return f;
 }
+
+static void add_function(Tables *t, const Shared *shared) { vec_push(t->p->arena, &t->p->cfn.functions, function_of(t, shared)); }
 
 // One group chooses how the tensor is made and read: part of the group's own cost.
 static void add_inner(Tables *t, const Shared *shared) {
@@ -136,28 +150,45 @@ static void add_inner(Tables *t, const Shared *shared) {
 
 // ---- tensors -------------------------------------------------------------------------------------------------------
 
-typedef VEC(const Port *) PortList;
-
 static bool is_maker(const Ports *ports, const Port *port) { return ports->states.at[port->state[0]].made >= 0; }
 
-// A tensor that too many groups touch in too many ways: the sum of what each would need alone.
-static void add_pairs(Tables *t, const Tensor *tensor, const PortList *ports) {
+static const double *scaled(Arena *arena, const double *table, int64_t size, double by) {
+  double *copy = NEW_ARRAY(arena, double, size);
+  for (int64_t i = 0; i < size; i++) copy[i] = table[i] * by;
+  return copy;
+}
+
+// The last function, for what it takes alone, as a share of it.
+static void take_share(Tables *t, const Shared *pair, int sharers) {
+  CfnFunction *f = &t->p->cfn.functions.at[t->p->cfn.functions.len - 1];
+  int64_t size = 1;
+  for (int i = 0; i < f->arity; i++) size *= f->n_classes[i];
+  int key[6] = {-1, sharers, routes_shape(t->p->routes, pair->tensor), pair->tensor->type, pair->port[0]->list, -1};
+  if (pair->n > 1) key[5] = pair->port[1]->list;
+  const int number = numbers_of(&t->table_numbers, key, sizeof key);
+  if (number == t->tables.len) vec_push(t->p->arena, &t->tables, scaled(t->p->arena, f->cost, size, 1.0 / sharers));
+  f->cost = t->tables.at[number];
+}
+
+static void add_pairs(Tables *t, int tensor, const PortList *ports) {
   const Port *maker = NULL;
+  const int first = t->p->cfn.functions.len;
   for (int i = 0; i < ports->len; i++)
     if (is_maker(t->ports, ports->at[i])) maker = ports->at[i];
-  t->p->n_approximate++;
   for (int i = 0; i < ports->len; i++) {
-    Shared pair = {.tensor = tensor};
+    Shared pair = {.tensor = graph_tensor(t->p->groups.graph, tensor)};
     if (ports->at[i] == maker) continue;
     pair.port[pair.n++] = ports->at[i];
     if (maker != NULL) pair.port[pair.n++] = maker;
-    if (pair.n == 1) add_inner(t, &pair);
-    else add_function(t, &pair);
+    add_function(t, &pair);
+    if (t->p->unit == SEARCH_SECONDS) take_share(t, &pair, ports->len - (maker != NULL));
   }
+  t->p->n_approximate++;
+  vec_push(t->p->arena, &t->approximated, (Approximated){tensor, first, t->p->cfn.functions.len - first});
 }
 
-static void add_tensor(Tables *t, const Tensor *tensor, const PortList *ports) {
-  Shared shared = {.tensor = tensor};
+static void add_tensor(Tables *t, int tensor, const PortList *ports) {
+  Shared shared = {.tensor = graph_tensor(t->p->groups.graph, tensor)};
   int64_t size = 1;
   int n = 0;
   for (int i = 0; i < ports->len; i++) {
@@ -172,11 +203,102 @@ static void add_tensor(Tables *t, const Tensor *tensor, const PortList *ports) {
   else add_function(t, &shared);
 }
 
-void tables_add(SearchProblem *p, const Ports *ports, double *const *own) {
+Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
   const int n = p->groups.graph->tensors.len;
-  Tables tables = {.p = p, .ports = ports, .own = own, .cost_numbers.arena = p->arena, .table_numbers.arena = p->arena};
-  PortList *of = NEW_ARRAY(p->arena, PortList, n);
-  for (int i = 0; i < ports->list.len; i++) vec_push(p->arena, &of[ports->list.at[i].tensor], &ports->list.at[i]);
-  for (int t = 0; t < n; t++)
-    if (of[t].len > 0) add_tensor(&tables, graph_tensor(p->groups.graph, t), &of[t]);
+  Tables *tables = NEW(p->arena, Tables);
+  *tables = (Tables){.p = p, .ports = ports, .own = own, .cost_numbers.arena = p->arena, .table_numbers.arena = p->arena};
+  tables->of = NEW_ARRAY(p->arena, PortList, n);
+  for (int i = 0; i < ports->list.len; i++) vec_push(p->arena, &tables->of[ports->list.at[i].tensor], &ports->list.at[i]);
+  for (int t = 0; t < n; t++) {
+    if (tables->of[t].len > 0) add_tensor(tables, t, &tables->of[t]);
+    arena_reset(p->scratch);
+  }
+  return tables;
+}
+
+// ---- what is not exact ---------------------------------------------------------------------------------------------
+
+double tables_cost(Tables *t, const int *value) {
+  const Cfn *cfn = &t->p->cfn;
+  double sum = cfn->constant;
+  for (int x = 0; x < cfn->variables.len; x++) sum += cfn->variables.at[x].cost[value[x]];
+  int approximated = 0;
+  for (int i = 0; i < cfn->functions.len; i++) {
+    const Approximated *a = approximated < t->approximated.len ? &t->approximated.at[approximated] : NULL;
+    if (a == NULL || i < a->first) {
+      sum += cfn_function_cost(&cfn->functions.at[i], value);
+      continue;
+    }
+    const PortList *ports = &t->of[a->tensor];
+    int *state = NEW_ARRAY(t->p->scratch, int, ports->len);
+    for (int k = 0; k < ports->len; k++) state[k] = ports->at[k]->state[ports->at[k]->class_of[value[ports->at[k]->group]]];
+    sum += tensor_cost(t, graph_tensor(t->p->groups.graph, a->tensor), state, ports->len);
+    arena_reset(t->p->scratch);
+    i = a->first + a->n - 1;
+    approximated++;
+  }
+  return sum;
+}
+
+// A port with the states that needed values have.
+static const Port *needed_port(Tables *t, const Port *port, const bool *needed) {
+  Arena *arena = t->p->arena;
+  Port *left = NEW(arena, Port);
+  int *state = NEW_ARRAY(arena, int, port->n_states), *class_of = NEW_ARRAY(arena, int, t->p->of[port->group].n);
+  int *class = NEW_ARRAY(arena, int, port->n_states); // + 1
+  *left = (Port){.tensor = port->tensor, .group = port->group, .state = state, .class_of = class_of};
+  for (int v = 0; v < t->p->of[port->group].n; v++) {
+    const int was = port->class_of[v];
+    if (!needed[v]) continue;
+    if (class[was] == 0) {
+      state[left->n_states++] = port->state[was];
+      class[was] = left->n_states;
+    }
+    class_of[v] = class[was] - 1;
+  }
+  left->list = numbers_of(&t->ports->list_numbers, state, sizeof *state * (size_t)left->n_states);
+  return left;
+}
+
+static bool refine_tensor(Tables *t, int tensor, bool *const *needed, Cfn *cfn) {
+  Shared shared = {.tensor = graph_tensor(t->p->groups.graph, tensor)};
+  int64_t size = 1;
+  for (int i = 0; i < t->of[tensor].len; i++) {
+    const Port *port = needed_port(t, t->of[tensor].at[i], needed[t->of[tensor].at[i]->group]);
+    size *= port->n_states;
+    if (size > MAX_TABLE || (port->n_states > 1 && shared.n == CFN_MAX_ARITY)) return false;
+    if (port->n_states == 1) vec_push(t->p->arena, &shared.fixed, port->state[0]);
+    else shared.port[shared.n++] = port;
+  }
+  vec_push(t->p->arena, &cfn->functions, function_of(t, &shared));
+  return true;
+}
+
+Cfn tables_refine(Tables *t, bool *const *needed, int *left) {
+  const Cfn *all = &t->p->cfn;
+  Cfn cfn = *all;
+  vec_renew(t->p->arena, &cfn.variables, all->variables.len);
+  vec_renew(t->p->arena, &cfn.functions, all->functions.len);
+  for (int x = 0; x < all->variables.len; x++) {
+    CfnVariable variable = all->variables.at[x];
+    double *cost = NEW_ARRAY(t->p->arena, double, variable.n_values);
+    for (int v = 0; v < variable.n_values; v++) cost[v] = needed[x][v] ? variable.cost[v] : INFINITY;
+    variable.cost = cost;
+    vec_push(t->p->arena, &cfn.variables, variable);
+  }
+  *left = 0;
+  for (int i = 0, a = 0; i < all->functions.len; i++) {
+    if (a == t->approximated.len || i < t->approximated.at[a].first) {
+      vec_push(t->p->arena, &cfn.functions, all->functions.at[i]);
+      continue;
+    }
+    const Approximated *tensor = &t->approximated.at[a++];
+    if (!refine_tensor(t, tensor->tensor, needed, &cfn)) {
+      for (int k = 0; k < tensor->n; k++) vec_push(t->p->arena, &cfn.functions, all->functions.at[tensor->first + k]);
+      ++*left;
+    }
+    i = tensor->first + tensor->n - 1;
+    arena_reset(t->p->scratch);
+  }
+  return cfn;
 }

@@ -4,8 +4,17 @@
 
 #include "ports.h"
 
+typedef struct Tables Tables;
+
 // Adds to p->cfn a function for every tensor that several groups touch in several ways. What is chosen by one group alone is added
-// to own[group][candidate], what by none to the constant.
-void tables_add(SearchProblem *p, const Ports *ports, double *const *own);
+// to own[group][candidate], what by none to the constant. Of a tensor that too many groups touch in too many ways each group pays
+// for what it would need alone: where bytes are compared all of it, else a share, which is never too much. Those are
+// counted in p->n_approximate.
+Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own);
+// What an assignment costs, all tensors paid as they are.
+double tables_cost(Tables *t, const int *value);
+// The network in which only the values that are needed are allowed, all others INFINITY, and every tensor that is not exact in
+// p->cfn is, if what is left of its table is small enough; *left: how many are not.
+Cfn tables_refine(Tables *t, bool *const *needed, int *left);
 
 #endif

@@ -1,0 +1,235 @@
+// What no assignment with a value costs less than: messages from the root of an elimination back to where its messages came from
+// (the outward pass of bucket-tree elimination; Kask, Dechter, Larrosa and Dechter, Artificial Intelligence 166, 2005).
+//
+//   a bucket:  x with the functions f(x, y), m(x, z) of which m came from an eliminated variable, and out(y, z), what all that is
+//              eliminated later adds to what the bucket sends
+//   marginal of x:  min over y, z of  cost(x) + f(x, y) + m(x, z) + out(y, z), less its minimum, more the optimum
+//   out of m:       min over y of the same without m, for all x, z
+//
+// As messages are, what comes out is remembered under tables and maps, so that layers that repeat are looked at once where what is
+// outside of them comes to the same.
+#include "cfn_net.h"
+
+enum { MARGINALS = -6 };
+enum { MOST_ENTRIES = 1 << 26 }; // that are looked at
+
+typedef struct Outward { // of a bucket
+  const double *marginal; // by class of its variable, 0 for the best
+  const NetClasses *own;
+  const NetTable **out;   // by function of the bucket that is a message; else NULL
+} Outward;
+
+typedef struct Joined { // the variables of a bucket, its own first
+  int n;
+  int *var;
+  const NetClasses **classes;
+  double size;
+} Joined;
+
+typedef struct Pass {
+  Net *net;
+  const Elimination *done;
+  const NetTable **outside; // by function of the elimination that is a message
+  bool *message;            // by function
+  int *local;               // by variable: its number in the bucket + 1
+  int64_t entries;
+} Pass;
+
+// ---- one bucket ----
+
+static Joined join(Pass *pass, const Bucket *bucket, const NetFn *const *fns, int n_fns) {
+  Arena *arena = pass->net->scratch;
+  int places = 1;
+  for (int i = 0; i < n_fns; i++) places += fns[i]->arity;
+  Joined j = {1, NEW_ARRAY(arena, int, places), NEW_ARRAY(arena, const NetClasses *, places), 1};
+  const NetMap **map = NEW_ARRAY(arena, const NetMap *, places);
+  j.var[0] = bucket->var;
+  pass->local[bucket->var] = 1;
+  for (int i = 0; i < n_fns; i++)
+    for (int k = 0; k < fns[i]->arity; k++) {
+      int *local = &pass->local[fns[i]->var[k]];
+      if (*local > 0) continue;
+      j.var[j.n++] = fns[i]->var[k];
+      *local = j.n;
+    }
+  for (int v = 0; v < j.n; v++) {
+    int n = 0;
+    for (int i = 0; i < n_fns; i++)
+      for (int k = 0; k < fns[i]->arity; k++)
+        if (fns[i]->var[k] == j.var[v]) map[n++] = fns[i]->map[k];
+    j.classes[v] = net_combine(pass->net, map, n, pass->net->vars[j.var[v]].n);
+    j.size *= j.classes[v]->map->classes;
+  }
+  return j;
+}
+
+typedef struct Walk { // over the classes of all variables of a bucket
+  const NetFn *fn;
+  int64_t **offset; // by variable of the bucket, by its class; NULL: the function does not have it
+  int64_t at;
+} Walk;
+
+static Walk walk_of(const Pass *pass, const Joined *j, const NetFn *fn) {
+  Arena *arena = pass->net->scratch;
+  Walk walk = {fn, NEW_ARRAY(arena, int64_t *, j->n), 0};
+  int64_t stride = 1;
+  for (int k = fn->arity - 1; k >= 0; stride *= fn->table->dim[k--]) {
+    const int v = pass->local[fn->var[k]] - 1;
+    const NetClasses *classes = j->classes[v];
+    walk.offset[v] = NEW_ARRAY(arena, int64_t, classes->map->classes);
+    for (int c = 0; c < classes->map->classes; c++) walk.offset[v][c] = fn->map[k]->of[classes->first[c]] * stride;
+    if (v > 0) walk.at += walk.offset[v][0];
+  }
+  return walk;
+}
+
+// To the next classes of the neighbours.
+static bool step(const Joined *j, int *class, Walk *walk, int n_walks) {
+  for (int v = 1; v < j->n; v++) {
+    const int from = class[v];
+    const bool next = ++class[v] < j->classes[v]->map->classes;
+    if (!next) class[v] = 0;
+    for (int i = 0; i < n_walks; i++)
+      if (walk[i].offset[v] != NULL) walk[i].at += walk[i].offset[v][class[v]] - walk[i].offset[v][from];
+    if (next) return true;
+  }
+  return false;
+}
+
+static void subtract_least(double *at, int64_t n) {
+  double least = INFINITY;
+  for (int64_t i = 0; i < n; i++) least = at[i] < least ? at[i] : least;
+  for (int64_t i = 0; i < n && least < INFINITY; i++) at[i] -= least;
+}
+
+// fns: of the bucket; behind them, if it sends anything, what is outside of it.
+static Outward *look(Pass *pass, const Bucket *bucket, const NetFn *const *fns, int n_fns, const Joined *j) {
+  Net *net = pass->net;
+  const int n = bucket->fns.len, classes = j->classes[0]->map->classes;
+  Outward *made = NEW(net->arena, Outward);
+  double *marginal = NEW_ARRAY(net->arena, double, classes), *own = NEW_ARRAY(net->scratch, double, classes);
+  double **out = NEW_ARRAY(net->scratch, double *, n);
+  Walk *walk = NEW_ARRAY(net->scratch, Walk, n_fns);
+  int *class = NEW_ARRAY(net->scratch, int, j->n);
+  for (int c = 0; c < classes; c++) own[c] = marginal[c] = INFINITY;
+  for (int v = 0; v < net->vars[bucket->var].n; v++) {
+    double *least = &own[j->classes[0]->map->of[v]];
+    *least = fmin(*least, pass->done->cost[bucket->var]->at[v]);
+  }
+  for (int i = 0; i < n_fns; i++) {
+    walk[i] = walk_of(pass, j, fns[i]);
+    if (i >= n || !pass->message[bucket->fns.at[i]]) continue;
+    out[i] = NEW_ARRAY(net->scratch, double, fns[i]->table->size);
+    for (int64_t k = 0; k < fns[i]->table->size; k++) out[i][k] = INFINITY;
+  }
+  double *sum = NEW_ARRAY(net->scratch, double, classes);
+  do {
+    memcpy(sum, own, sizeof *sum * (size_t)classes);
+    for (int i = 0; i < n_fns; i++) {
+      const double *at = &fns[i]->table->at[walk[i].at];
+      const int64_t *offset = walk[i].offset[0];
+      for (int c = 0; c < classes; c++) sum[c] += at[offset != NULL ? offset[c] : 0];
+    }
+    for (int c = 0; c < classes; c++) marginal[c] = sum[c] < marginal[c] ? sum[c] : marginal[c];
+    for (int i = 0; i < n; i++) {
+      if (out[i] == NULL) continue;
+      const double *at = &fns[i]->table->at[walk[i].at];
+      double *to = &out[i][walk[i].at];
+      for (int c = 0; c < classes; c++) {
+        const int64_t place = walk[i].offset[0][c];
+        const double rest = sum[c] < INFINITY ? sum[c] - at[place] : INFINITY;
+        to[place] = rest < to[place] ? rest : to[place];
+      }
+    }
+  } while (step(j, class, walk, n_fns));
+  subtract_least(marginal, classes);
+  *made = (Outward){marginal, j->classes[0], NEW_ARRAY(net->arena, const NetTable *, n)};
+  for (int i = 0; i < n; i++) {
+    if (out[i] == NULL) continue;
+    subtract_least(out[i], fns[i]->table->size);
+    made->out[i] = net_table(net, fns[i]->arity, fns[i]->table->dim, out[i]);
+  }
+  return made;
+}
+
+static const Outward *remembered(Pass *pass, const Bucket *bucket, const NetFn *const *fns, int n_fns) {
+  Net *net = pass->net;
+  const Joined j = join(pass, bucket, fns, n_fns);
+  int len = 4, at = 0;
+  for (int i = 0; i < n_fns; i++) len += 2 + 2 * fns[i]->arity;
+  int *key = NEW_ARRAY(net->scratch, int, len);
+  key[at++] = MARGINALS;
+  key[at++] = pass->done->cost[bucket->var]->id;
+  key[at++] = net->vars[bucket->var].n;
+  key[at++] = bucket->fns.len;
+  for (int i = 0; i < n_fns; i++) {
+    key[at++] = fns[i]->table->id;
+    key[at++] = i < bucket->fns.len && pass->message[bucket->fns.at[i]];
+    for (int k = 0; k < fns[i]->arity; k++) {
+      key[at++] = fns[i]->map[k]->id;
+      key[at++] = pass->local[fns[i]->var[k]];
+    }
+  }
+  void **place = net_memo(net, key, len);
+  if (*place == NULL && pass->entries + j.size <= MOST_ENTRIES) {
+    pass->entries += (int64_t)j.size;
+    *place = look(pass, bucket, fns, n_fns, &j);
+  }
+  for (int v = 0; v < j.n; v++) pass->local[j.var[v]] = 0;
+  return *place;
+}
+
+// ---- all buckets ----
+
+bool net_marginals(Net *net, const Elimination *done, double *const *least) {
+  if (done->split > 0 || done->bound == INFINITY) return false;
+  Arena *arena = net->arena;
+  Pass pass = {.net = net, .done = done, .outside = NEW_ARRAY(arena, const NetTable *, done->fns.len)};
+  pass.message = NEW_ARRAY(arena, bool, done->fns.len);
+  pass.local = NEW_ARRAY(arena, int, net->n_vars);
+  for (int b = 0; b < done->buckets.len; b++)
+    for (int i = 0; i < done->buckets.at[b].messages.len; i++) pass.message[done->buckets.at[b].messages.at[i]] = true;
+  for (int b = done->buckets.len - 1; b >= 0; b--) {
+    const Bucket *bucket = &done->buckets.at[b];
+    const NetFn **fns = NEW_ARRAY(net->scratch, const NetFn *, bucket->fns.len + 1);
+    int n = 0;
+    NetFn outside;
+    for (; n < bucket->fns.len; n++) fns[n] = &done->fns.at[bucket->fns.at[n]];
+    if (bucket->messages.len > 0) {
+      outside = done->fns.at[bucket->messages.at[0]];
+      outside.table = pass.outside[bucket->messages.at[0]];
+      fns[n++] = &outside;
+    }
+    const Outward *found = remembered(&pass, bucket, fns, n);
+    if (found == NULL) return false;
+    for (int v = 0; v < net->vars[bucket->var].n; v++) {
+      const int class = found->own->map->of[v];
+      double cheapest = INFINITY;
+      for (int w = 0; w < net->vars[bucket->var].n; w++)
+        if (found->own->map->of[w] == class) cheapest = fmin(cheapest, done->cost[bucket->var]->at[w]);
+      least[bucket->var][v] = done->bound + found->marginal[class] + done->cost[bucket->var]->at[v] - cheapest;
+    }
+    for (int i = 0; i < bucket->fns.len; i++)
+      if (pass.message[bucket->fns.at[i]]) pass.outside[bucket->fns.at[i]] = found->out[i];
+    arena_reset(net->scratch);
+  }
+  return true;
+}
+
+bool cfn_prune(const Cfn *cfn, double above, bool *const *needed) {
+  enum { ROOM = 1 << 23 };
+  Arena *arena = arena_new(), *scratch = arena_new();
+  Net *net = net_new(cfn, arena, above - cfn->constant, false);
+  net->scratch = scratch;
+  const Elimination *done = net_eliminate(net, arena, NULL, net->worst, ROOM);
+  double **least = NEW_ARRAY(arena, double *, net->n_vars);
+  for (int x = 0; x < net->n_vars; x++) least[x] = NEW_ARRAY(arena, double, net->vars[x].n);
+  const bool known = net_marginals(net, done, least);
+  for (int x = 0; x < net->n_vars && known; x++) {
+    for (int v = 0; v < cfn->variables.at[x].n_values; v++) needed[x][v] = false;
+    for (int k = 0; k < net->vars[x].n; k++) needed[x][net->vars[x].value[k]] = least[x][k] <= net->worst;
+  }
+  arena_free(arena);
+  arena_free(scratch);
+  return known;
+}
