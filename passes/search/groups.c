@@ -261,11 +261,15 @@ typedef struct DimSets {
   Builder *b;
   const Group *group;
   int *parent, *next; // next: another member of the set, in a ring
+  int *size;          // by root
   int64_t *unit;
-  Names keys; // a dimension of a tensor, or a name within an origin -> a member
+  Numbers keys, names;  // a dimension of a tensor, a name within an origin, a place
+  VEC(int) first;       // by number of a key: the first member with it
 } DimSets;
 
+// The smaller set is looked at.
 static bool share_op(const DimSets *s, int x, int y) {
+  if (s->size[x] > s->size[y]) return share_op(s, y, x);
   int i = x;
   do {
     const int op = i / IR_MAX_DIMS;
@@ -280,16 +284,20 @@ static void join(DimSets *s, int x, int y) {
   const int next = s->next[x];
   s->next[x] = s->next[y];
   s->next[y] = next;
+  s->size[x < y ? x : y] = s->size[x] + s->size[y]; // the first leads
   unite(s->parent, x, y);
 }
 
-static void unite_by_key(DimSets *s, const char *key, int member) {
-  const int known = names_get(&s->keys, key);
-  if (known < 0) {
-    names_set(&s->keys, key, member);
+typedef enum KeyKind { KEY_TENSOR, KEY_ORIGIN, KEY_PLACE } KeyKind;
+
+static void unite_by_key(DimSets *s, KeyKind kind, int id, int64_t a, int64_t b, int member) {
+  const int64_t key[] = {kind, id, a, b};
+  const int number = numbers_of(&s->keys, key, sizeof key);
+  if (number == s->first.len) {
+    vec_push(s->b->arena, &s->first, member);
     return;
   }
-  const int x = root(s->parent, known), y = root(s->parent, member);
+  const int x = root(s->parent, s->first.at[number]), y = root(s->parent, member);
   if (x != y && !share_op(s, x, y)) join(s, x, y);
 }
 
@@ -334,7 +342,7 @@ static void join_tensor_dim(const AccessVisit *v, int tensor, int position, int 
     s->unit[member] = max_i64(s->unit[member], unit_of_dim(s->b, tensor, position));
   // A gradient lies as its parameter.
   const int of = t->role == ROLE_GRADIENT && t->of >= 0 ? t->of : tensor;
-  unite_by_key(s, arena_printf(s->b->arena, "tensor %d %d", of, position), member);
+  unite_by_key(s, KEY_TENSOR, of, position, 0, member);
 }
 
 static void join_access(void *ctx, const Expr *e) {
@@ -363,11 +371,12 @@ static void join_op(DimSets *s, int number) {
 static void join_names(DimSets *s, int number) {
   const int id = s->group->ops.at[number];
   const Op *op = &s->b->g->graph->ops.at[id];
-  for (int d = 0; d < op->n_dims && op->origin > 0 && op->kind != OP_VIEW; d++)
-    unite_by_key(s, arena_printf(s->b->arena, "origin %d %s %lld", op->origin, op->dims[d].name, (long long)op->dims[d].extent),
-                 number * IR_MAX_DIMS + d);
+  for (int d = 0; d < op->n_dims && op->origin > 0 && op->kind != OP_VIEW; d++) {
+    const int name = numbers_of(&s->names, op->dims[d].name, strlen(op->dims[d].name));
+    unite_by_key(s, KEY_ORIGIN, op->origin, name, op->dims[d].extent, number * IR_MAX_DIMS + d);
+  }
   for (int d = 0; d < op->n_dims && s->b->place[id] >= 0; d++)
-    unite_by_key(s, arena_printf(s->b->arena, "place %d %d", s->b->place[id], d), number * IR_MAX_DIMS + d);
+    unite_by_key(s, KEY_PLACE, s->b->place[id], d, 0, number * IR_MAX_DIMS + d);
 }
 
 static void collect_dims(DimSets *s, Group *group) {
@@ -395,10 +404,11 @@ static void dims_of_ops(Builder *b, Group *group) {
   const int n = group->ops.len * IR_MAX_DIMS;
   DimSets sets = {.b = b, .group = group, .parent = NEW_ARRAY(b->arena, int, n), .next = NEW_ARRAY(b->arena, int, n)};
   sets.unit = NEW_ARRAY(b->arena, int64_t, n);
-  sets.keys.arena = b->arena;
+  sets.size = NEW_ARRAY(b->arena, int, n);
+  sets.keys.arena = sets.names.arena = b->arena;
   for (int i = 0; i < n; i++) {
     sets.parent[i] = sets.next[i] = i;
-    sets.unit[i] = 1;
+    sets.unit[i] = sets.size[i] = 1;
   }
   for (int i = 0; i < group->ops.len; i++) join_names(&sets, i);
   for (int i = 0; i < group->ops.len; i++) join_op(&sets, i);

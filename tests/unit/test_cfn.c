@@ -133,6 +133,54 @@ static void test_limits(void) {
   CHECK(feasible > 60 && infeasible > 10 && limited > 20);
 }
 
+// ---- values that are needed ----
+
+// The cheapest assignment with every value.
+static void cheapest_with(const Cfn *cfn, int *value, int x, double **least) {
+  if (x == cfn->variables.len) {
+    const double cost = cfn_cost(cfn, value);
+    for (int y = 0; y < x; y++) least[y][value[y]] = fmin(least[y][value[y]], cost);
+    return;
+  }
+  for (value[x] = 0; value[x] < cfn->variables.at[x].n_values; value[x]++) cheapest_with(cfn, value, x + 1, least);
+}
+
+static int unneeded, spared;
+
+static void check_needed(int number) {
+  Cfn cfn = {.arena = arena_new(), .constant = number % 3};
+  state = (uint64_t)number * 104729 + 3;
+  random_network(&cfn, number % KINDS, (Style){number % 2 == 0 ? 20 : 1000, number % 4 == 0 ? 20 : 0, number % 3 == 0});
+  const int n = cfn.variables.len;
+  int *value = NEW_ARRAY(cfn.arena, int, n);
+  double **least = NEW_ARRAY(cfn.arena, double *, n);
+  bool **needed = NEW_ARRAY(cfn.arena, bool *, n), right = true;
+  for (int x = 0; x < n; x++) {
+    least[x] = NEW_ARRAY(cfn.arena, double, cfn.variables.at[x].n_values);
+    needed[x] = NEW_ARRAY(cfn.arena, bool, cfn.variables.at[x].n_values);
+    for (int v = 0; v < cfn.variables.at[x].n_values; v++) least[x][v] = INFINITY;
+  }
+  cheapest_with(&cfn, value, 0, least);
+  const double optimum = cheapest(&cfn, value, 0), above = optimum * (1 + 0.05 * below(4));
+  if (optimum < INFINITY) {
+    CHECK(cfn_prune(&cfn, above, needed));
+    for (int x = 0; x < n; x++)
+      for (int v = 0; v < cfn.variables.at[x].n_values; v++) {
+        right &= needed[x][v] || least[x][v] > above;
+        unneeded += !needed[x][v];
+        spared += needed[x][v] && least[x][v] > above * (1 + 1e-9);
+      }
+  }
+  CHECK(right);
+  arena_free(cfn.arena);
+}
+
+static void test_needed(void) {
+  unneeded = spared = 0;
+  for (int i = 0; i < 300; i++) check_needed(i);
+  CHECK(unneeded > 500 && spared < unneeded / 100);
+}
+
 // ---- chains against the recurrence over all values ----
 
 static Cfn chain(int layers, int period, int values, int classes) {
@@ -216,5 +264,5 @@ static void test_budget(void) {
   arena_free(cfn.arena);
 }
 
-CHECKS(TEST(test_random), TEST(test_limits), TEST(test_classes), TEST(test_equal_layers), TEST(test_periods),
+CHECKS(TEST(test_random), TEST(test_limits), TEST(test_needed), TEST(test_classes), TEST(test_equal_layers), TEST(test_periods),
        TEST(test_budget))
