@@ -204,14 +204,19 @@ bool reshard_find(const Mesh *mesh, const Shape *shape, const Layout *from, cons
 
 // ---- what it moves -------------------------------------------------------------------------------------------------
 
-double reshard_cost(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element) {
+bool reshard_is_measured(ReshardKind kind) { return kind == RESHARD_reblock || kind == RESHARD_exchange; }
+
+double reshard_cost_of(const Mesh *mesh, const Shape *shape, const Layout *from, Reshard step, int element, int64_t moved) {
   Layout together = *from;
   for (int a = 0; a < mesh->n_axes; a++)
     if (step.axes >> a & 1) together.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   const int64_t n = layout_elements(mesh, shape, &together);
-  const bool measured = step.kind == RESHARD_reblock || step.kind == RESHARD_exchange;
-  const int64_t x = measured ? reshard_moved(mesh, shape, from, to) : 0;
-  return reshard_bytes(step.kind, (double)n * element, mesh_parts(mesh, step.axes), (double)x * element);
+  return reshard_bytes(step.kind, (double)n * element, mesh_parts(mesh, step.axes), (double)moved * element);
+}
+
+double reshard_cost(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element) {
+  const int64_t moved = reshard_is_measured(step.kind) ? reshard_moved(mesh, shape, from, to) : 0;
+  return reshard_cost_of(mesh, shape, from, step, element, moved);
 }
 
 Blocks reshard_blocks(const Mesh *mesh, const Shape *shape, const Layout *whole, const Layout *parts, uint32_t axes) {

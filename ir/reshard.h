@@ -44,6 +44,9 @@ uint32_t reshard_axes(const Mesh *mesh, const Layout *from, const Layout *to);
 bool reshard_find(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard *step);
 // What a step found by reshard_find moves, by the table's formula, for elements of so many bytes.
 double reshard_cost(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element);
+// The same where it is known already how many elements the busiest rank sends or receives, which matters for the rows that are measured.
+double reshard_cost_of(const Mesh *mesh, const Shape *shape, const Layout *from, Reshard step, int element, int64_t moved);
+bool reshard_is_measured(ReshardKind kind);
 // Elements that a rank holds, on the largest rank.
 int64_t layout_elements(const Mesh *mesh, const Shape *shape, const Layout *layout);
 

@@ -86,8 +86,11 @@ static double copied(const CostModel *model, const Shape *shape, const Layout *t
 
 StepCost cost_of_step(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
                       int element) {
+  return cost_of_moving(model, shape, to, step, element, reshard_cost(model->mesh, shape, from, to, step, element));
+}
+
+StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout *to, Reshard step, int element, double bytes) {
   const MachineDevice *device = &model->machine->device;
-  const double bytes = reshard_cost(model->mesh, shape, from, to, step, element);
   const ReshardPattern pattern = reshard_pattern(step.kind);
   if (pattern == RESHARD_NONE)
     return (StepCost){device->launch + copied(model, shape, to, element) / device->bandwidth, 0, MACHINE_MAX_LEVELS};

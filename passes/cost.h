@@ -53,6 +53,8 @@ typedef struct StepCost {
 } StepCost;
 StepCost cost_of_step(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
                       int element);
+// The same, of a step that moves so many bytes (reshard_cost).
+StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout *to, Reshard step, int element, double bytes);
 
 // Of an operator that changes a layout.
 StepCost cost_of_change(const CostModel *model, const Graph *graph, const Op *op, Reshard *step);

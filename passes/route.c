@@ -35,12 +35,13 @@ struct Routes {
   const Mesh *mesh;
   const CostModel *model;
   Numbers option_numbers, layout_numbers, shape_numbers;
-  WordMap step_numbers, way_numbers; // by shape and two layouts
+  WordMap step_numbers, way_numbers, move_numbers; // by shape and two layouts
   VEC(Option) options;
   VEC(Known) layouts;
   VEC(KnownShape) shapes;
   VEC(Step) steps;
   VEC(RouteCost) ways;
+  VEC(int64_t) moves; // reshard_moved
 };
 
 bool route_cheaper(RouteCost a, RouteCost b) {
@@ -61,7 +62,7 @@ Routes *routes_new(Arena *arena, const Mesh *mesh, const CostModel *model) {
   Routes *routes = NEW(arena, Routes);
   *routes = (Routes){.arena = arena, .mesh = mesh, .model = model};
   routes->option_numbers.arena = routes->layout_numbers.arena = routes->shape_numbers.arena = arena;
-  routes->step_numbers.arena = routes->way_numbers.arena = arena;
+  routes->step_numbers.arena = routes->way_numbers.arena = routes->move_numbers.arena = arena;
   return routes;
 }
 
@@ -106,13 +107,23 @@ int routes_layout(Routes *routes, const Layout *layout) {
 
 const Layout *routes_layout_at(const Routes *routes, int number) { return &routes->layouts.at[number].layout; }
 
-int routes_shape(Routes *routes, const Tensor *tensor) {
-  const int element = routes->model == NULL ? 4 : cost_element(routes->model, tensor->type);
+static int number_of_shape(Routes *routes, const Shape *shape, int element) {
   int64_t key[LAYOUT_MAX_RANK + 1] = {element};
-  memcpy(key + 1, tensor->extent, sizeof *key * (size_t)tensor->rank);
-  const int number = numbers_of(&routes->shape_numbers, key, sizeof *key * ((size_t)tensor->rank + 1));
-  if (number == routes->shapes.len) vec_push(routes->arena, &routes->shapes, (KnownShape){shape_of(tensor), element});
+  memcpy(key + 1, shape->extent, sizeof *key * (size_t)shape->rank);
+  const int number = numbers_of(&routes->shape_numbers, key, sizeof *key * ((size_t)shape->rank + 1));
+  if (number == routes->shapes.len) vec_push(routes->arena, &routes->shapes, (KnownShape){*shape, element});
   return number;
+}
+
+int routes_shape(Routes *routes, const Tensor *tensor) {
+  const Shape shape = shape_of(tensor);
+  return number_of_shape(routes, &shape, routes->model == NULL ? 4 : cost_element(routes->model, tensor->type));
+}
+
+static uint64_t key_of(int shape, int from, int to) {
+  enum { SHAPES = 1 << 20, LAYOUTS = 1 << 22 };
+  if (shape >= SHAPES || from >= LAYOUTS || to >= LAYOUTS) fatal("too many shapes or layouts of tensors");
+  return ((uint64_t)shape * LAYOUTS + (uint64_t)from) * LAYOUTS + (uint64_t)to;
 }
 
 // ---- the layouts in between ----------------------------------------------------------------------------------------
@@ -188,28 +199,62 @@ static int state_layout(const Search *s, int number) {
 
 // ---- the search ----------------------------------------------------------------------------------------------------
 
-static Step make_step(const Routes *routes, int shape, int from, int to) {
-  static const int starts[] = {[RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
-  const KnownShape *of = &routes->shapes.at[shape];
-  const Layout *x = routes_layout_at(routes, from), *y = routes_layout_at(routes, to);
-  Reshard step;
-  if (!reshard_find(routes->mesh, &of->shape, x, y, &step)) return (Step){.possible = false};
-  const double amount = routes->model != NULL ? cost_of_reshard(routes->model, &of->shape, x, y, step, of->element)
-                                              : reshard_cost(routes->mesh, &of->shape, x, y, step, of->element);
-  return (Step){true, step.kind, step.axes, {amount, starts[reshard_how(step.kind)]}};
+static int64_t common_multiple(int64_t a, int64_t b) {
+  int64_t x = a, y = b;
+  while (y != 0) {
+    const int64_t rest = x % y;
+    x = y, y = rest;
+  }
+  return a / x * b;
 }
 
-static uint64_t key_of(int shape, int from, int to) {
-  enum { SHAPES = 1 << 20, LAYOUTS = 1 << 22 };
-  if (shape >= SHAPES || from >= LAYOUTS || to >= LAYOUTS) fatal("too many shapes or layouts of tensors");
-  return ((uint64_t)shape * LAYOUTS + (uint64_t)from) * LAYOUTS + (uint64_t)to;
+// Into how many equal blocks a dimension is cut; 0: they are not equal, or windows.
+static int64_t equal_blocks(const Mesh *mesh, const Layout *layout, int dim, int64_t extent) {
+  const Cut *cut = &layout->cut[dim];
+  const int64_t parts = mesh_parts(mesh, layout_axes_of(layout, mesh->n_axes, dim));
+  if (cut->units == 0) return 1;
+  return cut_is_plain(cut, extent) && cut->units % parts == 0 ? parts : 0;
+}
+
+// Where blocks are equal what is moved grows with the extent: what is found of the least extent holds for all shapes.
+static int64_t moved_between(Routes *routes, const Shape *shape, const Layout *from, const Layout *to) {
+  Shape least = *shape;
+  Layout x = *from, y = *to;
+  int64_t times = 1;
+  for (int i = 0; i < shape->rank; i++) {
+    const int64_t blocks = equal_blocks(routes->mesh, from, i, shape->extent[i]), others = equal_blocks(routes->mesh, to, i, shape->extent[i]);
+    if (blocks == 0 || others == 0) continue;
+    least.extent[i] = common_multiple(blocks, others);
+    times *= shape->extent[i] / least.extent[i];
+    if (x.cut[i].units != 0) x.cut[i] = cut_plain(least.extent[i], 1);
+    if (y.cut[i].units != 0) y.cut[i] = cut_plain(least.extent[i], 1);
+  }
+  int *number = word_map_at(&routes->move_numbers, key_of(number_of_shape(routes, &least, 1), routes_layout(routes, &x), routes_layout(routes, &y)));
+  if (*number < 0) {
+    *number = routes->moves.len;
+    vec_push(routes->arena, &routes->moves, reshard_moved(routes->mesh, &least, &x, &y));
+  }
+  return times * routes->moves.at[*number];
+}
+
+static Step make_step(Routes *routes, int shape, int from, int to) {
+  static const int starts[] = {[RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
+  const KnownShape of = routes->shapes.at[shape];
+  const Layout x = *routes_layout_at(routes, from), y = *routes_layout_at(routes, to);
+  Reshard step;
+  if (!reshard_find(routes->mesh, &of.shape, &x, &y, &step)) return (Step){.possible = false};
+  const int64_t moved = reshard_is_measured(step.kind) ? moved_between(routes, &of.shape, &x, &y) : 0;
+  double amount = reshard_cost_of(routes->mesh, &of.shape, &x, step, of.element, moved);
+  if (routes->model != NULL) amount = cost_of_moving(routes->model, &of.shape, &y, step, of.element, amount).seconds;
+  return (Step){true, step.kind, step.axes, {amount, starts[reshard_how(step.kind)]}};
 }
 
 static Step step_between(Routes *routes, int shape, int from, int to) {
   int *number = word_map_at(&routes->step_numbers, key_of(shape, from, to));
   if (*number < 0) {
+    const Step step = make_step(routes, shape, from, to);
     *number = routes->steps.len;
-    vec_push(routes->arena, &routes->steps, make_step(routes, shape, from, to));
+    vec_push(routes->arena, &routes->steps, step);
   }
   return routes->steps.at[*number];
 }
