@@ -72,6 +72,7 @@ int driver_explain(Driver *d, const AstFile *file) {
     if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
   }
   if (diag_problems(&problems)) return EXIT_INPUT;
+  c.mesh = plan.mesh; // its planner may have taken another one
   const Explanation explanation = explain_plan(&c, &plan, o->explain, o->candidates, &problems);
   if (diag_problems(&problems)) return EXIT_INPUT;
   return output_stdout(explain_print(&explanation, o->candidates, o->json)) ? EXIT_RIGHT : EXIT_INPUT;

@@ -115,7 +115,10 @@ static void check_cuts(const CutRule *rule, const Mesh *mesh, int *enumerated) {
 }
 
 static void each_cut_is_the_least(void) {
-  static const Mesh meshes[] = {{.n_axes = 2, .axis = {{"a", 2}, {"b", 2}}}, {.n_axes = 2, .axis = {{"a", 3}, {"b", 2}}}, {.n_axes = 1, .axis = {{"a", 5}}}, {.n_axes = 3, .axis = {{"a", 2}, {"b", 2}, {"c", 2}}}};
+  static const Mesh meshes[] = {{.n_axes = 2, .axis = {{"a", 2}, {"b", 2}}},
+                                {.n_axes = 2, .axis = {{"a", 3}, {"b", 2}}},
+                                {.n_axes = 1, .axis = {{"a", 5}}},
+                                {.n_axes = 3, .axis = {{"a", 2}, {"b", 2}, {"c", 2}}}};
   int of_tofu = 0, of_soybean = 0; // that are enumerated
   state = 1;
   for (int i = 0; i < 30; i++) check_cuts(&tofu_rule, &meshes[i % 4], &of_tofu);
