@@ -262,40 +262,95 @@ const LayerParts *layers_add(Layers *l, const PrintedList *steps) {
 
 // ---- deciding ----------------------------------------------------------------------------------------------------
 
+// A layer in the name of a tensor.
+typedef struct Owner {
+  int kind;
+  size_t end; // where what follows it begins
+  int rest;   // number of the text that follows
+} Owner;
+
+typedef struct Owners {
+  int n, name; // name: number of the whole one
+  Owner *at;
+} Owners;
+
+// Texts, each counted once in an estimate.
+typedef struct Counted {
+  int len, cap;
+  int *last; // by number: the estimate that has counted it last
+} Counted;
+
 typedef struct Estimate { // lines of the program, with the kinds that are shared now
   Layers *l;
+  Numbers texts;
+  Owners *owners; // by tensor
+  int round;      // which estimate it is, from 1
   int lines;
-  int last;       // class of the call that the last line is, -1: it is none
-  Names *members; // by kind: what its records hold
-  Names *inside;  // by kind: the layers inside whose records they point to
-  Names outside;  // tensors that no record has: a line each
+  int last;         // class of the call that the last line is, -1: it is none
+  Counted *members; // by kind: what its records hold
+  Counted *inside;  // by kind: the layers inside whose records they point to
+  Counted outside;  // tensors that no record has: a line each
 } Estimate;
 
-// The kind in whose records a tensor is: that of the innermost shared layer in its name, else that of the function at hand.
-static void count_tensor(Estimate *e, const char *name, int kind) {
-  const char *rest = name, *own = name; // own: what follows the layer of the function at hand
-  int owner_kind = kind;
+static Owners owners_of(Estimate *e, const char *name) {
+  const Layers *l = e->l;
+  const size_t len = strlen(name);
+  Owners owners = {.name = numbers_of(&e->texts, name, len)};
+  int dots = 0;
+  for (const char *c = name; *c != '\0'; c++) dots += *c == '.';
+  owners.at = NEW_ARRAY(l->arena, Owner, dots);
   for (const char *at = name, *dot; (dot = strchr(at, '.')) != NULL; at = dot + 1) {
-    const int owner =
-        names_get(&e->l->kind_of, layers_kind_name(e->l->arena, arena_strndup(e->l->arena, at, (size_t)(dot - at))));
-    if (owner < 0 || !e->l->kinds.at[owner].shared) continue;
-    owner_kind = owner;
-    rest = dot + 1;
-    if (owner == kind) own = rest;
+    const int kind = names_get(&l->kind_of, layers_kind_name(l->arena, arena_strndup(l->arena, at, (size_t)(dot - at))));
+    const size_t end = (size_t)(dot + 1 - name);
+    if (kind >= 0) owners.at[owners.n++] = (Owner){kind, end, numbers_of(&e->texts, dot + 1, len - end)};
   }
-  if (owner_kind < 0) {
-    names_set(&e->outside, name, 1);
+  return owners;
+}
+
+static Estimate estimate_new(Layers *l) {
+  Estimate e = {.l = l, .texts.arena = l->arena};
+  e.members = NEW_ARRAY(l->arena, Counted, l->kinds.len);
+  e.inside = NEW_ARRAY(l->arena, Counted, l->kinds.len);
+  e.owners = NEW_ARRAY(l->arena, Owners, l->program->tensors.len);
+  for (int t = 0; t < l->program->tensors.len; t++) e.owners[t] = owners_of(&e, l->program->tensors.at[t].name);
+  return e;
+}
+
+static void count(const Estimate *e, Counted *counted, int text) {
+  if (text >= counted->cap) {
+    int *last = NEW_ARRAY(e->l->arena, int, 2 * e->texts.len);
+    if (counted->cap > 0) memcpy(last, counted->last, sizeof *last * (size_t)counted->cap);
+    counted->last = last;
+    counted->cap = 2 * e->texts.len;
+  }
+  if (counted->last[text] == e->round) return;
+  counted->last[text] = e->round;
+  counted->len++;
+}
+
+// The kind in whose records a tensor is: that of the innermost shared layer in its name, else that of the function at hand.
+static void count_tensor(Estimate *e, int tensor, int kind) {
+  const Owners *owners = &e->owners[tensor];
+  const Owner *innermost = NULL;
+  size_t own = 0; // where what follows the layer of the function at hand begins
+  for (int i = 0; i < owners->n; i++) {
+    if (!e->l->kinds.at[owners->at[i].kind].shared) continue;
+    innermost = &owners->at[i];
+    if (innermost->kind == kind) own = innermost->end;
+  }
+  if (innermost == NULL) {
+    count(e, kind < 0 ? &e->outside : &e->members[kind], owners->name);
     return;
   }
-  names_set(&e->members[owner_kind], rest, 1);
-  if (kind < 0) return;
-  if (owner_kind != kind) names_set(&e->inside[kind], arena_strndup(e->l->arena, own, (size_t)(rest - own)), 1);
+  count(e, &e->members[innermost->kind], innermost->rest);
+  if (kind < 0 || innermost->kind == kind) return;
+  const char *name = e->l->program->tensors.at[tensor].name;
+  count(e, &e->inside[kind], numbers_of(&e->texts, name + own, innermost->end - own));
 }
 
 static void count_tensors(Estimate *e, const Printed *step, int kind) {
   for (int i = 0; i < step->pieces.len; i++)
-    if (step->pieces.at[i].kind == PIECE_TENSOR)
-      count_tensor(e, e->l->program->tensors.at[step->pieces.at[i].tensor].name, kind);
+    if (step->pieces.at[i].kind == PIECE_TENSOR) count_tensor(e, step->pieces.at[i].tensor, kind);
 }
 
 // A layer that does nothing but call those inside is no function: its calls can be a loop over neighbours.
@@ -354,14 +409,15 @@ static int overhead(const Estimate *e) {
   return lines;
 }
 
-static int estimate(Layers *l) {
-  Estimate e = {.l = l, .last = -1, .outside.arena = l->arena};
-  e.members = NEW_ARRAY(l->arena, Names, l->kinds.len);
-  e.inside = NEW_ARRAY(l->arena, Names, l->kinds.len);
-  for (int k = 0; k < l->kinds.len; k++) e.members[k].arena = e.inside[k].arena = l->arena;
+static int estimate(Estimate *e) {
+  const Layers *l = e->l;
+  e->round++;
+  e->lines = e->outside.len = 0;
+  e->last = -1;
+  for (int k = 0; k < l->kinds.len; k++) e->members[k].len = e->inside[k].len = 0;
   for (int c = 0; c < l->classes.len; c++) l->classes.at[c].uses = 0;
-  for (int i = 0; i < l->lists.len; i++, e.last = -1) estimate_parts(&e, l->lists.at[i], -1);
-  return e.lines + e.outside.len + overhead(&e);
+  for (int i = 0; i < l->lists.len; i++, e->last = -1) estimate_parts(e, l->lists.at[i], -1);
+  return e->lines + e->outside.len + overhead(e);
 }
 
 static int lines_of(const LayerParts *parts) {
@@ -378,7 +434,8 @@ void layers_decide(Layers *l) {
   for (int c = 0; c < l->classes.len; c++)
     for (int r = 0; r < l->classes.at[c].runs.len; r++)
       lines[l->classes.at[c].kind] += lines_of(&l->classes.at[c].runs.at[r]->parts);
-  int now = estimate(l);
+  Estimate e = estimate_new(l);
+  int now = estimate(&e);
   for (int round = 0; round < l->kinds.len; round++) {
     int most = 0;
     for (int k = 1; k < l->kinds.len; k++)
@@ -386,7 +443,7 @@ void layers_decide(Layers *l) {
     lines[most] = -1;
     order[round] = most;
     l->kinds.at[most].shared = true;
-    const int then = estimate(l);
+    const int then = estimate(&e);
     if (then + WORTH > now) l->kinds.at[most].shared = false;
     else now = then;
   }
@@ -394,9 +451,9 @@ void layers_decide(Layers *l) {
     LayerKind *kind = &l->kinds.at[order[round]];
     if (!kind->shared) continue;
     kind->shared = false;
-    const int without = estimate(l);
+    const int without = estimate(&e);
     if (now + WORTH > without) now = without;
     else kind->shared = true;
   }
-  estimate(l); // the uses that stand
+  estimate(&e); // the uses that stand
 }

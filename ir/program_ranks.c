@@ -37,20 +37,21 @@ static const char *collective_text(const Program *p, const Step *step) {
                       step->loc.file != NULL ? step->loc.file : p->model->source, step->loc.line);
 }
 
-// The next collective over these axes that the rank issues from step *i on, or NULL.
-static const Step *next_collective(const Program *p, const Procedure *procedure, int rank, uint32_t axes, int *i) {
-  while (*i < procedure->steps.len) {
-    const Step *step = procedure->steps.at[(*i)++];
-    if (axes_of(p, step) == axes && runs_on(p, step, rank)) return step;
+typedef VEC(const Step *) Steps;
+
+// The next one that the rank issues, from *i on, or NULL.
+static const Step *next_collective(const Program *p, const Steps *steps, int rank, int *i) {
+  while (*i < steps->len) {
+    const Step *step = steps->at[(*i)++];
+    if (runs_on(p, step, rank)) return step;
   }
   return NULL;
 }
 
-static const char *compare_ranks(const Program *p, ProcedureKind kind, uint32_t axes, int rank, int first) {
-  const Procedure *procedure = &p->procedure[kind];
+// steps: those of a procedure that are collectives over the axes of a communicator.
+static const char *compare_ranks(const Program *p, ProcedureKind kind, const Steps *steps, int rank, int first) {
   for (int i = 0, k = 0;;) {
-    const Step *own = next_collective(p, procedure, rank, axes, &i),
-               *other = next_collective(p, procedure, first, axes, &k);
+    const Step *own = next_collective(p, steps, rank, &i), *other = next_collective(p, steps, first, &k);
     if (own == NULL && other == NULL) return NULL;
     if (own == NULL || other == NULL || !same_collective(&own->collective, &other->collective))
       return arena_printf(p->arena, "in %s, rank %d comes to %s where rank %d comes to %s", procedure_name(kind), rank,
@@ -58,18 +59,37 @@ static const char *compare_ranks(const Program *p, ProcedureKind kind, uint32_t 
   }
 }
 
-const char *program_find_mismatch(const Program *p) {
+// The axes along which some of the steps are pinned: ranks that do not differ along these run the same.
+static uint32_t axes_of_pins(const Program *p, const Steps *steps) {
+  uint32_t axes = 0;
+  for (int i = 0; i < steps->len; i++)
+    for (int a = 0; a < p->mesh.n_axes; a++)
+      if (steps->at[i]->pin[a] >= 0) axes |= 1u << a;
+  return axes;
+}
+
+static const char *find_mismatch(const Program *p, Arena *scratch) {
   for (int k = 0; k < PROCEDURES; k++) {
-    bool seen[1 << MESH_MAX_AXES] = {false};
+    Steps over[1 << MESH_MAX_AXES] = {0}; // by axes
     for (int i = 0; i < p->procedure[k].steps.len; i++) {
-      const uint32_t axes = axes_of(p, p->procedure[k].steps.at[i]);
-      if (axes == 0 || seen[axes]) continue;
-      seen[axes] = true;
+      const Step *step = p->procedure[k].steps.at[i];
+      const uint32_t axes = axes_of(p, step);
+      if (axes != 0) vec_push(scratch, &over[axes], step);
+    }
+    for (uint32_t axes = 1; axes < 1u << p->mesh.n_axes; axes++) {
+      if ((axes_of_pins(p, &over[axes]) & axes) == 0) continue;
       for (int rank = 0; rank < mesh_ranks(&p->mesh); rank++) {
-        const char *fault = compare_ranks(p, k, axes, rank, first_member(p, rank, axes));
+        const char *fault = compare_ranks(p, k, &over[axes], rank, first_member(p, rank, axes));
         if (fault != NULL) return fault;
       }
     }
   }
   return NULL;
+}
+
+const char *program_find_mismatch(const Program *p) {
+  Arena *scratch = arena_new();
+  const char *fault = find_mismatch(p, scratch);
+  arena_free(scratch);
+  return fault;
 }

@@ -16,7 +16,7 @@ typedef struct Clock {
 
 typedef struct Use {
   const Step *step; // NULL: none
-  int tensor, time;
+  int tensor, time; // time: how many steps its stream had begun; none: 0
 } Use;
 
 // Memory that every tensor has all of or nothing of.
@@ -27,13 +27,19 @@ typedef struct Piece {
   Use writer, reader[STREAMS];
 } Piece;
 
+typedef struct Range {
+  int begin, end;
+} Range;
+
 typedef struct Walk {
   const Program *program;
+  Arena *arena; // of the walk
   Clock clock[STREAMS];
   Clock *event;
   Piece *pieces;
   int n_pieces;
   int64_t *offset;  // of a buffer
+  Range *of_buffer, *of_tensor; // the pieces of each
   const Step *step; // at hand
   int stream;
   bool writing;      // what the step writes is looked at after all that it reads
@@ -48,7 +54,7 @@ Stream step_stream(const Step *step) {
 // ---- memory ------------------------------------------------------------------------------------------------------
 
 static int by_offset(const void *a, const void *b) {
-  const int64_t x = ((const Piece *)a)->from, y = ((const Piece *)b)->from;
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
 
@@ -60,30 +66,29 @@ static bool has_place(const Program *p, int buffer) {
 // Before buffers have places each has memory of its own.
 static void divide_memory(Walk *w) {
   const Program *p = w->program;
-  int64_t next = 0;
-  w->offset = NEW_ARRAY(p->arena, int64_t, p->buffers.len);
-  w->pieces = NEW_ARRAY(p->arena, Piece, 2 * p->buffers.len + p->tensors.len);
+  int64_t next = 0, *cuts = NEW_ARRAY(w->arena, int64_t, 2 * p->buffers.len + p->tensors.len);
+  int n = 0;
+  w->offset = NEW_ARRAY(w->arena, int64_t, p->buffers.len);
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
     w->offset[b] = p->arena_bytes > 0 ? buffer->offset : next;
     next += buffer->bytes;
     if (!has_place(p, b)) continue;
-    w->pieces[w->n_pieces++].from = w->offset[b];
-    w->pieces[w->n_pieces++].from = w->offset[b] + buffer->bytes;
+    cuts[n++] = w->offset[b];
+    cuts[n++] = w->offset[b] + buffer->bytes;
   }
   for (int t = 0; t < p->tensors.len; t++) {
     const ProgTensor *tensor = &p->tensors.at[t];
     if (tensor->buffer >= 0 && tensor->offset > 0 && has_place(p, tensor->buffer))
-      w->pieces[w->n_pieces++].from = w->offset[tensor->buffer] + tensor->offset;
+      cuts[n++] = w->offset[tensor->buffer] + tensor->offset;
   }
-  qsort(w->pieces, (size_t)w->n_pieces, sizeof *w->pieces, by_offset);
-  int n = 0;
-  for (int i = 0; i < w->n_pieces; i++)
-    if (i == 0 || w->pieces[i].from != w->pieces[n - 1].from) w->pieces[n++].from = w->pieces[i].from;
-  w->n_pieces = n;
-  for (int i = 0; i < n; i++) w->pieces[i].content = NOBODY;
+  qsort(cuts, (size_t)n, sizeof *cuts, by_offset);
+  w->pieces = NEW_ARRAY(w->arena, Piece, n);
+  for (int i = 0; i < n; i++)
+    if (i == 0 || cuts[i] != cuts[i - 1]) w->pieces[w->n_pieces++] = (Piece){.from = cuts[i], .content = NOBODY};
 }
 
+// The first piece that does not begin before the offset.
 static int first_piece(const Walk *w, int64_t offset) {
   int low = 0, high = w->n_pieces;
   while (low < high) {
@@ -92,6 +97,23 @@ static int first_piece(const Walk *w, int64_t offset) {
     else high = middle;
   }
   return low;
+}
+
+static Range pieces_of(const Walk *w, int64_t offset, int64_t bytes) {
+  return (Range){first_piece(w, offset), first_piece(w, offset + bytes)};
+}
+
+static void find_pieces(Walk *w) {
+  const Program *p = w->program;
+  w->of_buffer = NEW_ARRAY(w->arena, Range, p->buffers.len);
+  w->of_tensor = NEW_ARRAY(w->arena, Range, p->tensors.len);
+  for (int b = 0; b < p->buffers.len; b++)
+    if (has_place(p, b)) w->of_buffer[b] = pieces_of(w, w->offset[b], p->buffers.at[b].bytes);
+  for (int t = 0; t < p->tensors.len; t++) {
+    const ProgTensor *tensor = &p->tensors.at[t];
+    if (tensor->buffer >= 0 && has_place(p, tensor->buffer))
+      w->of_tensor[t] = pieces_of(w, w->offset[tensor->buffer] + tensor->offset, tensor->bytes);
+  }
 }
 
 // ---- faults ------------------------------------------------------------------------------------------------------
@@ -124,37 +146,35 @@ static void fault_content(Walk *w, const Piece *piece, int tensor) {
 
 // ---- uses --------------------------------------------------------------------------------------------------------
 
-static bool is_done(const Walk *w, const Use *use, int stream) {
-  return use->step == NULL || stream == w->stream || use->time <= w->clock[w->stream].at[stream];
+// Of the stream at hand all that was used before is done.
+static void read_piece(Walk *w, Piece *piece, Use use, int buffer) {
+  if (piece->writer.time > w->clock[w->stream].at[piece->stream])
+    fault_race(w, &piece->writer, piece->stream, true, use.tensor, false);
+  if (piece->content != buffer) fault_content(w, piece, use.tensor);
+  piece->reader[w->stream] = use;
 }
 
-static void use_piece(Walk *w, Piece *piece, int tensor) {
-  const Use use = {w->step, tensor, w->clock[w->stream].at[w->stream]};
-  if (!is_done(w, &piece->writer, piece->stream))
-    fault_race(w, &piece->writer, piece->stream, true, tensor, w->writing);
-  if (!w->writing) {
-    if (piece->content != w->program->tensors.at[tensor].buffer) fault_content(w, piece, tensor);
-    piece->reader[w->stream] = use;
-    return;
-  }
+static void write_piece(Walk *w, Piece *piece, Use use, int content) {
+  const Clock *done = &w->clock[w->stream];
+  if (piece->writer.time > done->at[piece->stream]) fault_race(w, &piece->writer, piece->stream, true, use.tensor, true);
   for (int s = 0; s < STREAMS; s++)
-    if (!is_done(w, &piece->reader[s], s)) fault_race(w, &piece->reader[s], s, false, tensor, true);
+    if (piece->reader[s].time > done->at[s]) fault_race(w, &piece->reader[s], s, false, use.tensor, true);
   piece->writer = use;
   piece->stream = w->stream;
-  piece->content = w->step->kind == STEP_END ? NOBODY : w->program->tensors.at[tensor].buffer;
+  piece->content = content;
 }
 
 static void use_tensor(void *ctx, int tensor, bool written) {
   Walk *w = ctx;
   if (written != w->writing) return;
   const int buffer = w->program->tensors.at[tensor].buffer;
-  if (!has_place(w->program, buffer)) return;
-  const ProgTensor *t = &w->program->tensors.at[tensor];
-  const bool whole = w->step->kind == STEP_END; // a buffer is ended with all that lies in it
-  const int64_t from = w->offset[buffer] + (whole ? 0 : t->offset);
-  const int64_t end = from + (whole ? w->program->buffers.at[buffer].bytes : t->bytes);
-  for (int i = first_piece(w, from); i < w->n_pieces && w->pieces[i].from < end; i++)
-    use_piece(w, &w->pieces[i], tensor);
+  const bool ends = w->step->kind == STEP_END; // a buffer is ended with all that lies in it
+  const Range range = ends ? w->of_buffer[buffer] : w->of_tensor[tensor];
+  const Use use = {w->step, tensor, w->clock[w->stream].at[w->stream]};
+  for (int i = range.begin; i < range.end; i++) {
+    if (written) write_piece(w, &w->pieces[i], use, ends ? NOBODY : buffer);
+    else read_piece(w, &w->pieces[i], use, buffer);
+  }
 }
 
 static void begin_step(Walk *w, const Step *step, int stream) {
@@ -232,8 +252,10 @@ static void walk_training_step(Walk *w, bool reports) {
 }
 
 const char *program_find_disorder(const Program *program) {
-  Walk walk = {.program = program, .event = NEW_ARRAY(program->arena, Clock, program->n_events)}, *w = &walk;
+  Walk walk = {.program = program, .arena = arena_new()}, *w = &walk;
+  w->event = NEW_ARRAY(w->arena, Clock, program->n_events);
   divide_memory(w);
+  find_pieces(w);
   walk_procedure(w, PROC_INIT);
   for (int i = 0; i < 3; i++) walk_training_step(w, i != 1);
   for (int i = 0; i < 2; i++) {
@@ -241,5 +263,6 @@ const char *program_find_disorder(const Program *program) {
     walk_procedure(w, PROC_EVALUATE);
     read_results(w, false, true);
   }
+  arena_free(w->arena);
   return w->fault;
 }

@@ -15,7 +15,6 @@ typedef struct Scheduler {
   const Step **running; // by event: the collective whose end it tells
   VEC(int) free; // events that nobody waits for any more
   VEC(Step *) out;
-  int event;     // at hand
   bool ready;    // the communication stream waits for all that the compute stream has been given
   bool conditional; // the procedure at hand does not run in every step: what it waits for has to be waited for again
 } Scheduler;
@@ -51,21 +50,29 @@ static void leave_layer(Scheduler *s) {
   wait->scope = wait->layer = "";
 }
 
+typedef struct StepUse {
+  Scheduler *s;
+  const Step *step;
+  int event;
+} StepUse;
+
+static void mark_ended(void *ctx, int tensor, bool written) {
+  const StepUse *use = ctx;
+  int *pending = &use->s->pending[use->s->program->tensors.at[tensor].buffer];
+  (void)written;
+  if (*pending == use->event) *pending = -1;
+}
+
 static void wait_for_buffer(Scheduler *s, int buffer, const Step *near) {
   const int event = s->pending[buffer];
   if (event < 0) return;
   s->ready = false;
   sync_step(s, STEP_WAIT, event, STREAM_COMPUTE, near)->sync.collective = s->running[event];
   if (s->running[event]->collective.members.len > 0 && s->running[event]->scope[0] == '\0') leave_layer(s);
-  for (int b = 0; b < s->program->buffers.len; b++) // a change has two or three buffers
-    if (s->pending[b] == event) s->pending[b] = -1;
+  StepUse ended = {s, s->running[event], event};
+  step_visit_tensors(s->running[event], mark_ended, &ended);
   if (!s->conditional) vec_push(s->program->arena, &s->free, event);
 }
-
-typedef struct StepUse {
-  Scheduler *s;
-  const Step *step;
-} StepUse;
 
 static void wait_for_tensor(void *ctx, int tensor, bool written) {
   const StepUse *use = ctx;
@@ -76,7 +83,7 @@ static void wait_for_tensor(void *ctx, int tensor, bool written) {
 static void mark_pending(void *ctx, int tensor, bool written) {
   const StepUse *use = ctx;
   (void)written;
-  use->s->pending[use->s->program->tensors.at[tensor].buffer] = use->s->event;
+  use->s->pending[use->s->program->tensors.at[tensor].buffer] = use->event;
 }
 
 static int new_event(Scheduler *s) {
@@ -95,7 +102,7 @@ static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
   s->ready = false;
   for (int i = 0; i < procedure->steps.len; i++) {
     Step *step = procedure->steps.at[i];
-    StepUse use = {s, step};
+    StepUse use = {s, step, -1};
     step_visit_tensors(step, wait_for_tensor, &use);
     if (communicates(step) && !s->ready) {
       sync_step(s, STEP_RECORD, READY, STREAM_COMPUTE, step);
@@ -107,8 +114,7 @@ static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
     const int event = new_event(s);
     sync_step(s, STEP_RECORD, event, STREAM_COMM, step);
     s->running[event] = step;
-    StepUse started = {s, step};
-    s->event = event;
+    StepUse started = {s, step, event};
     step_visit_tensors(step, mark_pending, &started);
   }
   for (int b = 0; b < s->program->buffers.len; b++)
