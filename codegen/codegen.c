@@ -533,7 +533,7 @@ const char *codegen_print(const Program *program) {
   Text out = {.arena = program->arena};
   g->kernels.arena = program->arena;
   g->book = (KernelBook){.program = program, .by_text.arena = program->arena, .taken.arena = program->arena, .out = &g->kernels};
-  g->book.division_of.arena = program->arena;
+  g->book.division_of.arena = g->book.keys.arena = program->arena;
   g->book.scratch = arena_new();
   g->writer = procedure_writer_new(program, &g->book.taken);
   Text prototypes = {.arena = program->arena};

@@ -1,5 +1,6 @@
 #include "emit_kernel.h"
 
+#include "kernel_key.h"
 #include "kernel_text.h"
 #include "names.h"
 
@@ -115,26 +116,43 @@ static const char *row_text(Arena *arena, const Program *p, const Kernel *k) {
   return name_extent(arena, p, row);
 }
 
+static Launch *launch_new(KernelBook *book, const Step *step) {
+  Arena *arena = book->program->arena;
+  Text body = {.arena = book->scratch};
+  KernelText e;
+  prepare(&e, book->scratch, book->program, &step->kernel, true, &body);
+  Launch *launch = NEW(arena, Launch);
+  launch->kernel = define_kernel(book, step, &e);
+  PointerParam pointers[MAX_POINTERS];
+  const int n = pointer_params(&e, pointers);
+  for (int i = 0; i < n; i++) vec_push(arena, &launch->pointers, pointers[i].tensor);
+  for (int i = 0; i < e.params.len; i++) vec_push(arena, &launch->numbers, arena_strdup(arena, e.params.at[i].value));
+  return launch;
+}
+
+// That of a kernel of the same key, or a new one.
+static const Launch *find_launch(KernelBook *book, const Step *step) {
+  const KernelKey key = kernel_key(book->scratch, book->program, &step->kernel);
+  const int known = numbers_of(&book->keys, key.at, sizeof *key.at * (size_t)key.len);
+  if (known == book->launches.len) vec_push(book->program->arena, &book->launches, launch_new(book, step));
+  return book->launches.at[known];
+}
+
 void emit_launch(KernelBook *book, const Step *step, const char *loop, int indent, Text *out) {
   static const char *const macro[] = {"LAUNCH_FLAT", "LAUNCH_ROWS", "LAUNCH_LANES"};
   const Program *p = book->program;
   const Kernel *k = &step->kernel;
   arena_reset(book->scratch);
-  Text body = {.arena = book->scratch};
-  KernelText e;
-  prepare(&e, book->scratch, p, k, true, &body);
-  const char *name = define_kernel(book, step, &e);
-  text_printf(out, "%*s%s(%s, %s", indent, "", is_map(k) ? "LAUNCH_MAP" : macro[k->kind], name,
+  const Launch *launch = find_launch(book, step);
+  text_printf(out, "%*s%s(%s, %s", indent, "", is_map(k) ? "LAUNCH_MAP" : macro[k->kind], launch->kernel,
               work_text(book->scratch, p, k));
   if (is_map(k)) text_printf(out, ", %s", row_text(book->scratch, p, k));
-  PointerParam pointers[MAX_POINTERS];
-  const int n = pointer_params(&e, pointers);
-  for (int i = 0; i < n; i++) {
-    const int t = pointers[i].tensor;
-    text_printf(out, ", %s", name_tensor(book->scratch, p, k->tensors.at[t].tensor));
-    const Extent stride = k->tensors.at[t].loop_stride;
-    if (loop != NULL && stride.fixed != 0) text_printf(out, " + %s * %s", loop, name_extent(book->scratch, p, stride));
+  for (int i = 0; i < launch->pointers.len; i++) {
+    const KernelTensor *tensor = &k->tensors.at[launch->pointers.at[i]];
+    text_printf(out, ", %s", name_tensor(book->scratch, p, tensor->tensor));
+    if (loop != NULL && tensor->loop_stride.fixed != 0)
+      text_printf(out, " + %s * %s", loop, name_extent(book->scratch, p, tensor->loop_stride));
   }
-  for (int i = 0; i < e.params.len; i++) text_printf(out, ", %s", e.params.at[i].value);
+  for (int i = 0; i < launch->numbers.len; i++) text_printf(out, ", %s", launch->numbers.at[i]);
   text_printf(out, ");\n");
 }

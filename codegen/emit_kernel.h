@@ -4,11 +4,20 @@
 
 #include "../ir/program.h"
 
+// How a kernel is called.
+typedef struct Launch {
+  const char *kernel;        // its C name
+  VEC(int) pointers;         // the kernel's tensors that are handed over, by place in its list
+  VEC(const char *) numbers; // what follows them
+} Launch;
+
 // Kernels printed so far; kernels of the same shape share one text.
 typedef struct KernelBook {
   const Program *program;
   Names by_text;  // generic text -> position in names
   VEC(const char *) names;
+  Numbers keys; // of kernels -> their launches
+  VEC(const Launch *) launches;
   Names taken;
   Arena *scratch; // for the text of one kernel at a time
   Text *out;      // where definitions go

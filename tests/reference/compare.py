@@ -9,6 +9,7 @@ both train 5 steps on the same data. The losses and gradient norms must agree. P
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -119,7 +120,8 @@ def run_program(root, sample, folder, parameters, dtype):
     program = f"{folder}/{sample}"
     defines = [f"-D{name}={value}" for name, value in parameters.items()]
     subprocess.run([parcc, program + ".dnn", "-o", program + ".cu", "--dtype", dtype, *defines], check=True)
-    subprocess.run([parcc_cc, "--target=host", program + ".cu", "-o", program], check=True)
+    quick = ["--cc=tcc"] if dtype == "f64" and shutil.which("tcc") else []
+    subprocess.run([parcc_cc, "--target=host", *quick, program + ".cu", "-o", program], check=True)
     run = [program, "--data", folder, "--quiet"]
     quiet = dict(check=True, stdout=subprocess.DEVNULL)
     subprocess.run([*run, "--steps", "0", "--save", folder + "/start.safetensors"], **quiet)

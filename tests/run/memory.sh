@@ -54,7 +54,7 @@ allocated() {
   stats "$@" || { fail "figures of $*"; return; }
   model=$1
   shift
-  if "$PARCC" "$root/samples/$model.dnn" -q -o "$tmp/one.cu" "$@" && "$PARCC_CC" --target=host -O0 "$tmp/one.cu" -o "$tmp/one" &&
+  if "$PARCC" "$root/samples/$model.dnn" -q -o "$tmp/one.cu" "$@" && "$PARCC_CC" --target=host $quick "$tmp/one.cu" -o "$tmp/one" &&
     ranks "$n" "$tmp/one" --data synthetic --steps 1 --quiet --eval >"$tmp/out"; then
     check "$model $*: $(figure peak_bytes) bytes are planned: $(cat "$tmp/out")" grep -q ", $(figure peak_bytes) bytes of device memory\$" "$tmp/out"
   else

@@ -45,10 +45,11 @@ sed "${clip:+s/^train {\$/train { clip = $clip;/};${eps:+s/adamw(/&eps = $eps, /
 [ -z "$eps" ] || grep -q "adamw(eps" "$text" || { echo "parity.sh: no adamw in $sample" >&2; exit 1; }
 [ -z "$clip" ] || grep -q 'clip = ' "$text" || { echo "parity.sh: cannot clip $sample" >&2; exit 1; }
 
-# program DTYPE RANKS: builds $tmp/DTYPE_RANKS. -O1 where that is enough: what is tested is what is computed, and the C compiler takes
-# most of the time. Long sums of floats one after the other, as -O1 makes them, are too rough for the deepest networks.
+# program DTYPE RANKS: builds $tmp/DTYPE_RANKS. Long sums of floats one after the other, as -O1 makes them, are too rough for the deepest
+# networks.
 program() {
-  level=-O1
+  level=$quick
+  [ "$1" = f64 ] || level=-O1
   [ "$1" = f64 ] || [ -z "$clip" ] || level=-O3
   if [ "$1" = f64 ]; then defines=$defines_f64; else defines=$defines_f32; fi
   # shellcheck disable=SC2086 # a list of options

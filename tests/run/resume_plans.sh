@@ -7,7 +7,7 @@
 program() {
   model=$1 out=$tmp/$2
   shift 2
-  "$PARCC" "$root/tests/run/plans/$model.dnn" -q --dtype f64 -o "$out.cu" "$@" && "$PARCC_CC" --target=host -O0 "$out.cu" -o "$out"
+  "$PARCC" "$root/tests/run/plans/$model.dnn" -q --dtype f64 -o "$out.cu" "$@" && "$PARCC_CC" --target=host $quick "$out.cu" -o "$out"
 }
 # train OUT RANKS OPTIONS...
 train() {

@@ -20,7 +20,7 @@ for n in 1 2 3 4; do
   check "collectives on $n ranks" run ranks $n "$tmp/collectives" --quiet
 done
 for n in 2 4; do
-  check "compiling layouts for $n" quiet "$PARCC_CC" --target=host --staged --check -DRANKS=$n "$runtime/layouts.cu" -o "$tmp/layouts"
+  check "compiling layouts for $n" quiet "$PARCC_CC" --target=host --staged --check -O0 -DRANKS=$n "$runtime/layouts.cu" -o "$tmp/layouts"
   check "changes of layout on $n ranks" run ranks $n "$tmp/layouts" --quiet
   check "changes of layout on $n ranks, checked" checked run ranks $n "$tmp/layouts" --quiet
 done
@@ -30,8 +30,8 @@ for case in "2 --ranks=2" "3 --ranks=3" "4 --ranks=4" "3 --mesh=gpu=3 --plan=ran
   n=${case%% *}
   # shellcheck disable=SC2086 # a list of options
   check "compiling mlp, $case" quiet "$PARCC" "$root/samples/mlp.dnn" -D batch=7 -D width=19 --dtype f64 ${case#* } -o "$tmp/mlp.cu"
-  check "building mlp, $case" quiet "$PARCC_CC" --target=host --check "$tmp/mlp.cu" -o "$tmp/plain"
-  check "building mlp staged, $case" quiet "$PARCC_CC" --target=host --staged --check "$tmp/mlp.cu" -o "$tmp/staged"
+  check "building mlp, $case" quiet "$PARCC_CC" --target=host --check -O0 "$tmp/mlp.cu" -o "$tmp/plain"
+  check "building mlp staged, $case" quiet "$PARCC_CC" --target=host --staged --check -O0 "$tmp/mlp.cu" -o "$tmp/staged"
   check "mlp, $case" train plain "$n" "$tmp/plain"
   check "mlp staged, $case" train staged "$n" "$tmp/staged"
   check "mlp staged, $case, checked" checked train checked "$n" "$tmp/staged"

@@ -7,7 +7,7 @@ emitted() {
   program=$1 model=$2
   shift 2
   right "compile $program" "$parcc" "$model.dnn" -o "$program.cu" "$@"
-  right "build $program" "$parcc_cc" --target=host "$program.cu" -o "$program"
+  right "build $program" "$parcc_cc" --target=host $quick "$program.cu" -o "$program"
 }
 
 # says NAME TEXT COMMAND...: that and nothing else on stdout

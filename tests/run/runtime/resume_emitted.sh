@@ -8,7 +8,7 @@ emitted() {
   program=$1
   shift
   right "compile $program" "$parcc" "$root/samples/lenet.dnn" -o "$program.cu" "$@"
-  right "build $program" "$parcc_cc" --target=host "$program.cu" -o "$program"
+  right "build $program" "$parcc_cc" --target=host $quick "$program.cu" -o "$program"
 }
 emitted lenet2 --ranks=2
 emitted lenet4 --ranks=4 --dtype=f64
@@ -37,10 +37,10 @@ sed 's/optimizer = .*; steps/optimizer = adam(lr = 0.1); steps/' sgd.dnn >adam.d
 sed 's/ |> batchnorm//; s/sgd(.*); steps/adam(); steps/' sgd.dnn >plain.dnn
 for net in sgd adam plain; do
   right "compile $net" "$parcc" $net.dnn -o $net.cu --ranks=2
-  right "build $net" "$parcc_cc" --target=host $net.cu -o $net
+  right "build $net" "$parcc_cc" --target=host $quick $net.cu -o $net
 done
 right "compile wide" "$parcc" sgd.dnn -o wide.cu --ranks=2 -D width=7
-right "build wide" "$parcc_cc" --target=host wide.cu -o wide
+right "build wide" "$parcc_cc" --target=host $quick wide.cu -o wide
 right "trains with momentum" on 2 ./sgd --quiet --data synthetic --save sgd.st
 right "and keeps a checkpoint" on 2 ./sgd --quiet --data synthetic --save whole
 right "without batchnorm, too" on 2 ./plain --quiet --data synthetic --save plain.st

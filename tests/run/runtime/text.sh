@@ -31,7 +31,7 @@ train {
 }
 DNN
   right "compile $built" "$parcc" "$built.dnn" --dtype=f64 -o "$built.cu" "$@"
-  right "build $built" "$parcc_cc" --target=host "$built.cu" -o "$built"
+  right "build $built" "$parcc_cc" --target=host $quick "$built.cu" -o "$built"
 }
 
 # reads NAME RANKS TRAIN TEST SHIFT STRIDE HELD_OUT: an epoch and an evaluation give what the windows hold
