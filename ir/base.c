@@ -140,15 +140,23 @@ void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size) {
   return copy;
 }
 
-static uint64_t string_hash(const char *key) {
-  uint64_t hash = 1469598103934665603u;
-  for (; *key != '\0'; key++) hash = (hash ^ (unsigned char)*key) * 1099511628211u;
-  return hash;
+static uint64_t content_hash(const void *from, size_t size) {
+  const char *at = from;
+  uint64_t hash = size;
+  for (; size > 0; at += 8) {
+    uint64_t word = 0;
+    const size_t n = size < 8 ? size : 8;
+    memcpy(&word, at, n);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+    size -= n;
+  }
+  return hash ^ hash >> 32;
 }
 
 // The slot that holds `key`, or the empty one where it belongs.
 static int names_slot(const Names *names, const char *key) {
-  int i = (int)(string_hash(key) & (uint64_t)(names->cap - 1));
+  int i = (int)(content_hash(key, strlen(key)) & (uint64_t)(names->cap - 1));
   while (names->slot[i].key != NULL && !str_eq(names->slot[i].key, key)) i = (i + 1) & (names->cap - 1);
   return i;
 }
@@ -181,20 +189,6 @@ Names names_copy(Arena *arena, const Names *names) {
 }
 
 // ---- numbers of contents -------------------------------------------------------------------------------------------
-
-static uint64_t content_hash(const void *from, size_t size) {
-  const char *at = from;
-  uint64_t hash = size;
-  for (; size > 0; at += 8) {
-    uint64_t word = 0;
-    const size_t n = size < 8 ? size : 8;
-    memcpy(&word, at, n);
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
-    size -= n;
-  }
-  return hash ^ hash >> 32;
-}
 
 static int numbers_slot(const Numbers *numbers, uint64_t hash, const void *key, size_t size) {
   int i = (int)(hash & (uint64_t)(numbers->cap - 1));

@@ -64,7 +64,7 @@ static bool may_be_foreign(const char *name) {
 
 const char *c_safe_identifier(Arena *arena, const char *text) {
   const bool starts = is_letter(text[0]);
-  char *id = arena_printf(arena, "%s%s", starts ? "" : "_", text);
+  char *id = starts ? arena_strdup(arena, text) : arena_printf(arena, "_%s", text);
   for (char *c = id; *c != '\0'; c++)
     if (!is_letter(*c) && !(*c >= '0' && *c <= '9')) *c = '_';
   return c_is_keyword(id) || c_is_taken(id) || may_be_foreign(id) ? arena_printf(arena, "%s_", id) : id;
