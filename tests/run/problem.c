@@ -3,8 +3,8 @@
 //   problem MODEL.dnn --machine=NAME [OPTIONS of parcc]    the problem of a model
 //   problem random SEED PATH                               a random one, written to PATH.cfn and PATH.lp
 //
-// Prints what the best assignment costs, in the unit of the files (nothing can be: inf), the bound, and the seconds that finding it
-// took; of a model also those of the whole pass "plan".
+// Prints what the best assignment costs, in the unit of the files (nothing can be: inf), the bound, the seconds of the processor that
+// finding it took, the least of several times, and those of the pass "plan" of a model.
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,19 +16,27 @@
 #include "../../passes/search/cfn_write.h"
 
 static const double SCALE = 1e6; // seconds to microseconds
+static const double QUICK = 1;   // what takes less than so many seconds is done again
+enum { REPEATS = 5 };
 
 static Arena *arena;
 
 static double now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static void solve(const Cfn *cfn, double seconds_of_plan) {
-  const double started = now();
-  const CfnSolution s = cfn_solve(cfn, 0, NULL);
-  printf("%.15g %.15g %.6f %.6f\n", s.cost * SCALE, s.bound * SCALE, now() - started, seconds_of_plan);
+  double least = INFINITY, spent = 0;
+  CfnSolution s;
+  for (int i = 0; i < REPEATS && spent < QUICK; i++) {
+    const double started = now();
+    s = cfn_solve(cfn, 0, NULL);
+    spent += now() - started;
+    least = fmin(least, now() - started);
+  }
+  printf("%.15g %.15g %.6f %.6f\n", s.cost * SCALE, s.bound * SCALE, least, seconds_of_plan);
 }
 
 // ---- random networks -----------------------------------------------------------------------------------------------
