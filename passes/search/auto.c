@@ -49,7 +49,7 @@ static void search_all(Compilation *c, Contest *contest, int64_t budget) {
   const bool fits = contest_offer(contest, &plan, NULL) == 0;
   c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
   c->search.of_fitting = !fits;
-  c->search.problem = problem->solved;
+  c->search.problem = fits ? problem->solved : &problem->cfn; // with its limits
 }
 
 Plan search_auto(Compilation *c) {
