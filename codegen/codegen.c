@@ -193,6 +193,13 @@ static const char *place_of(Codegen *g, const Step *step) {
   return printer_text(&g->writer.printer, where, strlen(where));
 }
 
+// Of a program that measures, behind the last step of a layer: what it took.
+static void print_lap(const Codegen *g, const Procedure *procedure, int i, Text *out) {
+  const char *layer = procedure->steps.at[i]->layer;
+  const bool last = i + 1 == procedure->steps.len || !str_eq(procedure->steps.at[i + 1]->layer, layer);
+  if (g->p->measured.len > 0 && last && layer[0] != '\0') text_printf(out, "  parcc_lap(%s);\n", layer + 1);
+}
+
 static void read_procedure(Codegen *g, ProcedureKind kind) {
   static const char *const what[] = {
       [PROC_INIT] = "Initial values of parameters and states.",
@@ -209,6 +216,7 @@ static void read_procedure(Codegen *g, ProcedureKind kind) {
     Text text = {.arena = g->arena};
     if (i + 1 < procedure->steps.len && emit_order(step, procedure->steps.at[i + 1], &text)) i++;
     else print_step(g, step, &text);
+    if (kind == PROC_FORWARD) print_lap(g, procedure, i, &text);
     Printed printed = printer_read(&g->writer.printer, step->scope, text_str(&text), &g->kernels);
     printed.layer = step->layer;
     printed.name = step->name;
@@ -325,8 +333,16 @@ static const char *rate_text(const Codegen *g, const Expr *e) {
   return text_str(&text);
 }
 
+static void print_measured(const Codegen *g, Text *out) {
+  const Program *p = g->p;
+  text_printf(out, "\nstatic const char *const measured[] = { // what the laps of forward are called in a profile\n");
+  for (int i = 0; i < p->measured.len; i++) text_printf(out, "    \"%s\",\n", name_in_string(g->arena, p->measured.at[i]));
+  text_printf(out, "};\n");
+}
+
 static void print_model(const Codegen *g, Text *out) {
   const Program *p = g->p;
+  if (p->measured.len > 0) print_measured(g, out);
   const Model *m = p->model;
   text_printf(out, "\nstatic const char *const scalars[] = {");
   for (int i = 0; i < p->scalars.len; i++)
@@ -467,6 +483,7 @@ static void print_main(const Codegen *g, Text *out) {
   print_blocks(g, "  ", NULL, out);
   text_printf(out, "  list_stored();\n  init();\n  parcc_load();\n\n  while (parcc_next_step()) {\n");
   print_batches(g, true, out);
+  if (p->measured.len > 0) text_printf(out, "    parcc_lap(PARCC_LAP_BEGIN);\n    parcc_lap(PARCC_LAP_EMPTY);\n");
   text_printf(out, "    forward();\n    backward();\n    if (parcc_reports()) report();\n    update();\n");
   text_printf(out, "    END_STEP(%s", p->gradient_norm >= 0 ? arena_printf(g->arena, "t.%s", p->tensors.at[p->gradient_norm].c_name) : "NULL");
   print_scalar_args(g, true, out);
@@ -479,6 +496,7 @@ static void print_main(const Codegen *g, Text *out) {
     print_evaluation(g, "parcc_next_token", out);
     text_printf(out, "    parcc_end_token(t.%s);\n  }\n", p->tensors.at[p->sampled].c_name);
   }
+  if (p->measured.len > 0) text_printf(out, "  parcc_laps(measured, %d);\n", p->measured.len);
   text_printf(out, "  return parcc_finish();\n}\n");
 }
 

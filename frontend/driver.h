@@ -31,6 +31,9 @@ Compilation driver_begin_plan(Driver *d, const AstFile *file, const ElabOptions 
 // Where no plan fits: how many devices of the machine, or how small a batch, the planner auto finds one for; text for the message.
 const char *driver_what_fits(Driver *d, const AstFile *file, int64_t batch);
 
+// Writes to a file, or to standard output ("-"). False after errors.
+bool driver_write(Driver *d, const char *path, const char *text);
+
 // The plan of --plan-in, and its mesh where the command line asks for none or for as many ranks. False after errors.
 bool driver_read_plan(Driver *d, Compilation *c);
 
@@ -38,6 +41,8 @@ bool driver_read_plan(Driver *d, Compilation *c);
 int driver_compare(Driver *d, const AstFile *file);
 int driver_explain(Driver *d, const AstFile *file);
 int driver_sweep(Driver *d, const AstFile *file);
+// parcc profile: writes the program that measures. The exit code.
+int driver_measure(Driver *d, const AstFile *file);
 int driver_strategies(Driver *d, const AstFile *file);
 
 #endif

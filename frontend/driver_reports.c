@@ -4,7 +4,9 @@
 #include "../ir/suggest.h"
 #include "../passes/compare.h"
 #include "../passes/evaluate.h"
+#include "../codegen/codegen.h"
 #include "../passes/explain.h"
+#include "../passes/profile_program.h"
 #include "../passes/strategies.h"
 #include "../passes/sweep.h"
 #include "diag.h"
@@ -76,6 +78,25 @@ int driver_explain(Driver *d, const AstFile *file) {
   const Explanation explanation = explain_plan(&c, &plan, o->explain, o->candidates, &problems);
   if (diag_problems(&problems)) return EXIT_INPUT;
   return output_stdout(explain_print(&explanation, o->candidates, o->json)) ? EXIT_RIGHT : EXIT_INPUT;
+}
+
+// ---- measuring -----------------------------------------------------------------------------------------------------
+
+int driver_measure(Driver *d, const AstFile *file) {
+  const PlanSources planners = planners_of(d, false);
+  const Compilation c = driver_begin_plan(d, file, &d->options.elab, &d->options.mesh);
+  if (c.model == NULL) return EXIT_INPUT;
+  ProfileProgram *program = profile_program_new(&c);
+  Problems problems = {.arena = d->arena};
+  for (int i = 0; i < planners.len; i++) {
+    Plan plan;
+    Search search;
+    const char *refused = evaluate_planner(&c, planners.at[i].kind, &plan, &search);
+    if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
+    else profile_program_add(program, &c, &plan);
+  }
+  if (diag_problems(&problems)) return EXIT_INPUT;
+  return driver_write(d, d->options.out, codegen_print(profile_program_end(program))) ? EXIT_RIGHT : EXIT_INPUT;
 }
 
 // ---- sweeps --------------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ bool driver_read_plan(Driver *d, Compilation *c) {
   return !diag_problems(&c->problems);
 }
 
-static bool write_text(Driver *d, const char *path, const char *text) {
+bool driver_write(Driver *d, const char *path, const char *text) {
   return str_eq(path, "-") ? output_stdout(text) : output_file(d->arena, path, text);
 }
 
@@ -208,14 +208,14 @@ static bool fits_machine(Driver *d, const AstFile *file, const Compilation *c) {
 static int write_program(Driver *d, const AstFile *file, const Compilation *c, const PlanTexts *plan) {
   const Options *o = &d->options;
   if (!fits_machine(d, file, c)) return EXIT_INPUT;
-  if (plan->written != NULL && !write_text(d, o->plan_out, plan->written)) return EXIT_INPUT;
+  if (plan->written != NULL && !driver_write(d, o->plan_out, plan->written)) return EXIT_INPUT;
   if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
-  if (plan->profile != NULL && !write_text(d, o->profile_out, plan->profile)) return EXIT_INPUT;
+  if (plan->profile != NULL && !driver_write(d, o->profile_out, plan->profile)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
   if ((o->stats || o->show_plan || o->plan_out != NULL || o->emit_problem != NULL || o->profile_out != NULL) && o->out == NULL) return EXIT_RIGHT;
   const char *text = codegen_print(c->program);
   const char *out = o->out != NULL ? o->out : default_out(d->arena, o->model);
-  if (!write_text(d, out, text)) return EXIT_INPUT;
+  if (!driver_write(d, out, text)) return EXIT_INPUT;
   if (o->verbose) fprintf(stderr, "parcc: %8.2f ms  emit\n", now_ms() - d->started);
   if (o->out == NULL && !o->quiet) fprintf(stderr, "parcc: wrote %s\n", out);
   return EXIT_RIGHT;
@@ -240,6 +240,7 @@ static int compile(Driver *d) {
   int code;
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
+  if (o->measure) return driver_measure(d, file);
   if (o->strategies != NULL) return driver_strategies(d, file);
   if (o->compare) return driver_compare(d, file);
   if (o->explain != NULL) return driver_explain(d, file);
@@ -258,7 +259,7 @@ static int compile(Driver *d) {
     if (planned) plan = plan_texts(d, &c);
     if (stage == FIRST_PASS + pipeline_find("apply-plan")) plan.profile = profile_text(d, &c);
     if (end_stage(d, stage, NULL, &c, &code)) continue;
-    return code != EXIT_RIGHT || plan.written == NULL || write_text(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
+    return code != EXIT_RIGHT || plan.written == NULL || driver_write(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
   }
   return write_program(d, file, &c, &plan);
 }

@@ -325,6 +325,7 @@ enum { TABLE_LEN = sizeof table / sizeof table[0] };
 static int apply_help(Parser *p, const char *value) {
   (void)value;
   puts("usage: parcc MODEL.dnn [-o OUT.cu] [options]\n"
+       "       parcc profile MODEL.dnn -o OUT.cu --machine=NAME [options]\n"
        "       parcc plan diff A.plan B.plan\n\n"
        "Compiles the description of a neural network to a CUDA/cuBLAS/NCCL C program that\n"
        "trains it on several devices. MODEL.dnn may be '-': standard input. 'plan diff' lists what\n"
@@ -481,7 +482,8 @@ int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages
   *options = (Options){.mesh = {.n_axes = 1, .axis = {{"data", 1}}}, .strip_bytes = STRIP_BYTES};
   Parser p = {arena, options, stages, n_stages};
   bool only_names = false; // after "--"
-  for (int i = 1; i < argc; i++) {
+  options->measure = argc > 1 && str_eq(argv[1], "profile");
+  for (int i = options->measure ? 2 : 1; i < argc; i++) {
     const char *arg = argv[i];
     int code;
     if (only_names || arg[0] != '-' || arg[1] == '\0') code = take_model(&p, arg);

@@ -46,6 +46,7 @@ typedef struct Options {
   const char *dump_dir;   // or NULL
   const char *stop_after; // or NULL
   const char *strategies; // of which operators; NULL: not asked for
+  bool measure;            // parcc profile: the program measures
   const Profile *profile;  // of the machine, or NULL
   const char *profile_out; // path, or "-": standard output; NULL: not given
   bool compare;

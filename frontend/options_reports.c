@@ -48,7 +48,7 @@ int options_take_sweep(Arena *arena, const char *value, Sweep *sweep) {
 
 // What else would be printed or written, or NULL.
 static const char *other_output(const Options *o) {
-  return o->out != NULL              ? "-o"
+  return o->out != NULL && !o->measure ? "-o"
          : o->plan_out != NULL       ? "--plan-out"
          : o->profile_out != NULL    ? "--profile-out"
          : o->emit_problem != NULL   ? "--emit-problem"
@@ -63,6 +63,7 @@ static const char *other_output(const Options *o) {
 // The reports that are asked for.
 static int list_reports(const Options *o, const char **report) {
   int n = 0;
+  if (o->measure) report[n++] = "parcc profile";
   if (o->compare) report[n++] = "--compare";
   if (o->explain != NULL) report[n++] = "--explain";
   if (o->sweep.parameter != NULL) report[n++] = "--sweep";
@@ -71,18 +72,19 @@ static int list_reports(const Options *o, const char **report) {
 }
 
 int options_check_reports(const Options *o) {
-  const char *report[4], *other = other_output(o);
+  const char *report[5], *other = other_output(o);
   const int n = list_reports(o, report);
-  const bool several = o->compare || o->sweep.parameter != NULL;
+  const bool several = o->measure || o->compare || o->sweep.parameter != NULL;
   if (o->candidates && o->explain == NULL) return misuse("--candidates goes with --explain");
-  if (o->json && !o->stats && !several && o->explain == NULL) return misuse("--json goes with --stats, --compare, --explain or --sweep");
-  if (o->searches.len > 1 && !several) return misuse("--search: several planners go with --compare or --sweep");
+  if (o->json && !o->stats && (o->measure || (!several && o->explain == NULL))) return misuse("--json goes with --stats, --compare, --explain or --sweep");
+  if (o->searches.len > 1 && !several) return misuse("--search: several planners go with --compare, --sweep or parcc profile");
   if (n == 0) return -1;
   if (n > 1) return misuse("%s and %s are two reports", report[0], report[1]);
   if (o->machine == NULL && o->strategies == NULL)
     return misuse("%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", report[0]);
+  if (o->measure && o->out == NULL) return misuse("parcc profile needs -o: where the program that measures is written to");
   if (other == NULL && several) other = o->plan_in != NULL ? "--plan-in" : o->plan.kind == PLAN_RANDOM ? "--plan=random" : NULL;
-  if (other != NULL) return misuse("%s prints a report and writes nothing else: it does not go with %s", report[0], other);
+  if (other != NULL) return misuse("%s prints or writes what it is for and nothing else: it does not go with %s", report[0], other);
   if (o->sweep.of_devices && (o->ranks_given || o->devices > 0))
     return misuse("--sweep=devices says how many devices there are, and so do --devices, --ranks and --mesh");
   return -1;

@@ -247,6 +247,7 @@ typedef struct Program {
   VEC(int) stored;         // parameters and states, in order of creation
   int gradient_norm;
   int sampled; // [batch, time, vocabulary], computed by evaluate: what the next value of an input is drawn from; or -1
+  VEC(const char *) measured; // of a program that measures: what a profile calls layer "m0" of forward, "m1", ...
   int n_events;
   int starts[PROCEDURES]; // position, in the program's order of steps, at which a procedure starts (for lifetimes)
   int64_t arena_bytes, lower_bound; // planned peak; largest sum of live buffers

@@ -257,6 +257,13 @@ long parcc_next_token(void);
 // Draws it. logits: a device pointer to [batch, time, range] reals, computed in stream compute.
 void parcc_end_token(const void *logits);
 
+// Of programs that measure: waits for all work on stream compute, and notes how long it is since the last lap, for part `part` of a
+// step. PARCC_LAP_BEGIN: notes nothing; PARCC_LAP_EMPTY behind it: what a lap itself takes.
+enum { PARCC_LAP_BEGIN = -1, PARCC_LAP_EMPTY = -2 };
+void parcc_lap(int part);
+// Prints the shortest laps of the parts 0 to n - 1, by what they are called, as a profile on standard output.
+void parcc_laps(const char *const *what, int n);
+
 // Writes --save, prints the summary, gives everything back. Returns the exit code of the program, 0.
 int parcc_finish(void);
 

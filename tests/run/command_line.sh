@@ -259,6 +259,16 @@ expect 2 'standard output is taken' m.dnn --machine=pcie2 --profile-out - --stat
 expect 2 'leaves some out' m.dnn --machine=pcie2 --profile-out x.profile --stop-after=plan
 expect 2 'does not go with --profile-out' m.dnn --machine=pcie2 --compare --profile-out x.profile
 
+expect 0 '' profile m.dnn --machine=pcie2 --search=data,owt -o measure.cu
+check "a program that measures is for one device" grep -q 'RANKS = 1' measure.cu
+expect 2 'profile needs --machine' profile m.dnn -o x.cu
+expect 2 'profile needs -o' profile m.dnn --machine=pcie2
+expect 2 'two reports' profile m.dnn --machine=pcie2 -o x.cu --compare
+expect 2 'does not go with --plan-out' profile m.dnn --machine=pcie2 -o x.cu --plan-out x.plan
+expect 1 'heads of attention' profile m.dnn --machine=pcie2 --search=data,megatron -o x.cu
+check "without a plan nothing is written" [ ! -e x.cu ]
+expect 1 "cannot read 'missing.dnn'" profile missing.dnn --machine=pcie2 -o x.cu
+
 printf 'plan 1 m\nmesh data=2\nrelu n/data\ndense1 co/data\n' >a.plan
 printf 'plan 1 m\nmesh data=2\n\ndense1 co/data # the same\nrelu n/data\n' >b.plan
 printf 'plan 1 m\nmesh data=2\nrelu pin data=1\nstore dense1.w co/data\n' >c.plan

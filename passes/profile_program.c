@@ -1,0 +1,165 @@
+// The program trains a model of its own: of states as large as what operators read on one device, and of each operator over a
+// block, as a layer of its own, which is what is measured. Tensors of one shape share a state; but each operator reads a view of its own,
+// and a view is all that reads its result, so that no kernel has several of them.
+//
+//     state k3[d0=16, d1=784], k4[d0=512, d1=784]
+//     forward  m0: m0.x = view k3; m0.x.2 = view k4
+//     forward  m0: m0.y = sum(ci=784) m0.x[n, ci] * m0.x.2[co, ci]      # one of 4 devices that divide a batch of 64
+//     forward  m0: m0.end = view m0.y
+#include "profile_program.h"
+
+#include "evaluate.h"
+#include "profile.h"
+#include "sharding.h"
+
+enum { STEPS = 20 }; // the fastest of them counts
+
+struct ProfileProgram {
+  Arena *arena;
+  Compilation compilation;
+  Names known;  // what is measured
+  Names states; // by shape, and how many of it an operator reads before
+  VEC(const char *) measured;
+};
+
+// ---- states --------------------------------------------------------------------------------------------------------
+
+static const char *const dim_names[IR_MAX_RANK] = {"d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9"};
+
+// What the first rank holds of a tensor.
+static Tensor local_tensor(const Tensor *t, const Layout *layout, const Mesh *mesh) {
+  Tensor local = {.type = t->type, .rank = t->rank, .range = t->range, .producer = -1, .of = -1, .loc = t->loc};
+  for (int d = 0; d < t->rank; d++) {
+    const uint32_t axes = layout_axes_of(layout, mesh->n_axes, d);
+    local.dim[d] = dim_names[d];
+    local.extent[d] = axes != 0 ? max_i64(cut_block(mesh, 0, axes, &layout->cut[d], t->extent[d]).len, 1) : t->extent[d];
+  }
+  return local;
+}
+
+// A state of all graphs, and the operator that fills it.
+static int add_state(ProfileProgram *p, Tensor state) {
+  Model *model = p->compilation.model;
+  state.name = arena_printf(p->arena, "k%d", model->init->ops.len);
+  state.role = ROLE_STATE;
+  Op fill = {.kind = OP_COMPUTE, .phase = PHASE_INIT, .name = "fill", .layer = "", .n_dims = state.rank, .n_out = state.rank, .in = -1, .loc = state.loc};
+  for (int d = 0; d < state.rank; d++) fill.dims[d] = (Dim){state.dim[d], state.extent[d]};
+  fill.body = state.type == TYPE_REAL ? expr_real(p->arena, 0.5) : expr_int(p->arena, 0);
+  fill.out = graph_add_tensor(model->init, state);
+  graph_add_op(model->init, fill);
+  return graph_add_tensor(model->train, state);
+}
+
+static int state_like(ProfileProgram *p, const Tensor *local, Names *in_use) {
+  Text key = {.arena = p->arena};
+  text_printf(&key, "%d", (int)local->type);
+  for (int d = 0; d < local->rank; d++) text_printf(&key, " %lld", (long long)local->extent[d]);
+  const char *shape = text_str(&key);
+  const int before = names_get(in_use, shape) + 1;
+  names_set(in_use, shape, before);
+  const char *name = arena_printf(p->arena, "%s, %d", shape, before);
+  const int known = names_get(&p->states, name);
+  if (known >= 0) return known;
+  const int state = add_state(p, *local);
+  names_set(&p->states, name, state);
+  return state;
+}
+
+// The same tensor, for one reader.
+static int view_of(ProfileProgram *p, int tensor, const char *layer, const char *name) {
+  Graph *graph = p->compilation.model->train;
+  const Tensor *t = graph_tensor(graph, tensor);
+  Dim dims[IR_MAX_RANK];
+  for (int d = 0; d < t->rank; d++) dims[d] = (Dim){t->dim[d], t->extent[d]};
+  const Op view = {.phase = PHASE_FORWARD, .name = "view", .layer = layer, .loc = t->loc};
+  return graph_add_view(graph, tensor, t->rank, dims, view, arena_printf(p->arena, "%s.%s", layer, name));
+}
+
+// ---- operators -----------------------------------------------------------------------------------------------------
+
+typedef struct Moving { // of an operator of a plan
+  ProfileProgram *p;
+  const Compilation *from;
+  const Op *op;
+  const char *layer; // that it becomes
+  Names in_use;      // states, by shape
+  Names view_of;     // tensor -> what is read in its place
+} Moving;
+
+static const Expr *move_access(void *ctx, const Expr *e) {
+  Moving *m = ctx;
+  if (e->kind != EXPR_ACCESS) return e;
+  const Graph *graph = m->from->model->train;
+  const char *key = arena_printf(m->p->arena, "%d", e->access.tensor);
+  int view = names_get(&m->view_of, key);
+  if (view < 0) {
+    const Layout layout = sharding_operand(graph, m->op, e->access.tensor, &m->from->mesh);
+    const Tensor local = local_tensor(graph_tensor(graph, e->access.tensor), &layout, &m->from->mesh);
+    view = view_of(m->p, state_like(m->p, &local, &m->in_use), m->layer, "x");
+    names_set(&m->view_of, key, view);
+  }
+  return expr_access(m->p->arena, view, e->type, e->access.rank, e->access.index, e->access.outside);
+}
+
+static void add_op(ProfileProgram *p, const Compilation *from, const Op *op, const char *name) {
+  Moving m = {.p = p, .from = from, .op = op, .in_use = {.arena = p->arena}, .view_of = {.arena = p->arena}};
+  double extent[IR_MAX_DIMS];
+  Op moved = {.kind = OP_COMPUTE, .phase = PHASE_FORWARD, .name = op->name, .n_dims = op->n_dims, .n_out = op->n_out, .reduce = op->reduce, .in = -1};
+  cost_block(from->cost, op, extent);
+  for (int d = 0; d < op->n_dims; d++) moved.dims[d] = (Dim){op->dims[d].name, (int64_t)extent[d]};
+  m.layer = moved.layer = arena_printf(p->arena, "m%d", p->measured.len);
+  moved.body = expr_map(p->arena, op->body, move_access, &m);
+  moved.loc = op->loc;
+  const int result = graph_add_compute(p->compilation.model->train, moved, arena_printf(p->arena, "%s.y", m.layer));
+  view_of(p, result, m.layer, "end");
+  vec_push(p->arena, &p->measured, name);
+}
+
+void profile_program_add(ProfileProgram *p, const Compilation *c, const Plan *plan) {
+  Compilation *applied = evaluate_copy(c, plan, p->arena);
+  pipeline[pipeline_find("plan")].run(applied);
+  pipeline[pipeline_find("apply-plan")].run(applied);
+  const Graph *graph = applied->model->train;
+  for (int i = 0; i < graph->ops.len; i++) {
+    const Op *op = &graph->ops.at[i];
+    const char *name = op->phase != PHASE_REPORT ? profile_name(p->arena, applied->cost, graph, op) : NULL;
+    if (name == NULL || op->kind == OP_OPAQUE || names_get(&p->known, name) >= 0) continue;
+    names_set(&p->known, name, i);
+    add_op(p, applied, op, name);
+  }
+}
+
+// ---- the program ---------------------------------------------------------------------------------------------------
+
+// Every model has an input and a loss.
+static void add_loss(Arena *arena, Graph *graph, const char *source) {
+  const int input = graph_add_tensor(graph, (Tensor){.name = "x", .role = ROLE_INPUT, .rank = 1, .extent = {1}, .dim = {"batch"}, .producer = -1, .of = -1});
+  const Index batch = index_dim(0);
+  Op loss = {.kind = OP_COMPUTE, .phase = PHASE_FORWARD, .name = "loss", .layer = "", .n_dims = 1, .dims = {{"batch", 1}}, .reduce = REDUCE_SUM, .in = -1, .loc = {.file = source, .line = 1}};
+  loss.body = expr_access(arena, input, TYPE_REAL, 1, &batch, 0);
+  vec_push(arena, &graph->losses, (Scalar){"loss", graph_add_compute(graph, loss, "loss")});
+}
+
+ProfileProgram *profile_program_new(const Compilation *c) {
+  Arena *arena = c->arena;
+  ProfileProgram *p = NEW(arena, ProfileProgram);
+  Model *model = NEW(arena, Model);
+  *model = (Model){.name = arena_printf(arena, "%s_profile", c->model->name), .source = c->model->source, .f64 = c->model->f64, .batch = 1, .steps = STEPS};
+  model->init = graph_new(arena, "init");
+  model->train = graph_new(arena, "train");
+  model->eval = graph_new(arena, "eval");
+  vec_push(arena, &model->inputs, (Input){.name = "x"});
+  *p = (ProfileProgram){.arena = arena, .known = {.arena = arena}, .states = {.arena = arena}};
+  p->compilation = (Compilation){.arena = arena, .model = model, .plan_source = {.kind = PLAN_SINGLE}, .problems = {.arena = arena}};
+  p->compilation.mesh = (Mesh){.n_axes = 1, .axis = {{"data", 1}}};
+  add_loss(arena, model->train, model->source);
+  add_loss(arena, model->eval, model->source);
+  return p;
+}
+
+const Program *profile_program_end(ProfileProgram *p) {
+  for (int pass = pipeline_find("plan"); pass < pipeline_len; pass++) pipeline_run(&p->compilation, pass);
+  Program *program = p->compilation.program;
+  for (int i = 0; i < p->measured.len; i++) vec_push(p->arena, &program->measured, p->measured.at[i]);
+  return program;
+}

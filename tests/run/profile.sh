@@ -1,0 +1,32 @@
+#!/bin/sh
+# Programs of `parcc profile`: what they measure is all that the plans have which they are for, no more than once, and counts.
+. "$(dirname "$0")/common.sh"
+cd "$tmp" || exit 1
+
+# measure NAME BUILD OPTION...: the profile of a sample, by a program that is built with the options BUILD
+measure() {
+  name=$1 build=$2
+  shift 2
+  "$PARCC" profile "$root/samples/$name.dnn" "$@" -o "$name.cu" || { fail "parcc profile $name"; return 1; }
+  # shellcheck disable=SC2086 # a list of options
+  "$PARCC_CC" --target=host $build "$name.cu" -o "$name" || { fail "$name.cu does not build"; return 1; }
+  "./$name" --data synthetic --quiet >"$name.profile" || { fail "$name.cu does not run"; return 1; }
+}
+
+# used NAME SEARCH OPTION...: all that can be measured is
+used() {
+  name=$1 search=$2
+  shift 2
+  said=$("$PARCC" "$root/samples/$name.dnn" "$@" --search="$search" --profile "$name.profile" -o out.cu 2>&1)
+  check "$name, $search: $said" sh -c "echo '$said' | grep -qE 'of ([0-9]+) operators that can be measured \\1 are'"
+}
+
+on='--machine=p100x4x4 --devices=4'
+small="$on -D batch=8 -D width=32 -D context=4"
+# shellcheck disable=SC2086 # lists of options
+{
+  measure lenet '' $on --search=data,model && used lenet data $on && used lenet model $on
+  measure charlm --check $small --search=data,owt && used charlm data $small && used charlm owt $small
+}
+check "and is there once" [ -z "$(sed 's/^[^ ]* us  //' lenet.profile | sort | uniq -d)" ]
+finish
