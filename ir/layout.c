@@ -32,8 +32,7 @@ static Factors factors_of(int size) {
   return f;
 }
 
-// "gpu2" of gpu, the only one "gpu".
-static const char *name_factor(Arena *arena, const Mesh *mesh, int axis, int number, int of) {
+const char *mesh_name_factor(Arena *arena, const Mesh *mesh, int axis, int number, int of) {
   const char *name = mesh->axis[axis].name;
   if (of == 1) return name;
   const char *numbered = arena_printf(arena, "%s%d", name, number);
@@ -53,7 +52,7 @@ Mesh mesh_factors(Arena *arena, const Mesh *mesh, int most) {
     }
   for (int a = 0; a < mesh->n_axes; a++)
     for (int i = 0; i < of[a].n; i++)
-      factored.axis[factored.n_axes++] = (MeshAxis){name_factor(arena, mesh, a, i + 1, of[a].n), of[a].at[i]};
+      factored.axis[factored.n_axes++] = (MeshAxis){mesh_name_factor(arena, mesh, a, i + 1, of[a].n), of[a].at[i]};
   return factored;
 }
 

@@ -23,6 +23,8 @@ const char *mesh_add_axis(Arena *arena, Mesh *mesh, const char *name, int64_t si
 // The same ranks with every axis as its prime factors, larger ones first: gpu=12 becomes gpu1=3,gpu2=2,gpu3=2. Where that are more
 // than so many axes, the smallest factors of the last axes stay together.
 Mesh mesh_factors(Arena *arena, const Mesh *mesh, int most);
+// The name of one of several axes that an axis becomes: "gpu2" of gpu, the only one "gpu".
+const char *mesh_name_factor(Arena *arena, const Mesh *mesh, int axis, int number, int of);
 int mesh_find(const Mesh *mesh, const char *axis); // or -1
 const char *mesh_text(Arena *arena, const Mesh *mesh); // "data=2,tensor=2"
 int mesh_ranks(const Mesh *mesh);

@@ -1,8 +1,10 @@
 // auto: of all assignments of candidates to groups (problem.h) the one whose step costs least, by exact elimination (cfn.h), among
-// those that fit (fit.h); or the plan of another planner, if that is cheaper: some do what is no candidate.
+// those that fit (fit.h); with fewer devices where more are slower (fewer.h); or the plan of another planner, if that is cheaper: some
+// do what is no candidate.
 #include <math.h>
 
 #include "contest.h"
+#include "fewer.h"
 #include "fit.h"
 #include "search.h"
 
@@ -38,13 +40,20 @@ static const char *how(const Compilation *c, const Contest *contest, double sear
   return text.len > 0 ? text_str(&text) : NULL;
 }
 
+static CfnSolution solve(Compilation *c, const Contest *contest, const Mesh *mesh, const ProblemSpace *space, int64_t budget,
+                         SearchProblem **problem) {
+  *problem = problem_new(c->arena, c->model, mesh, c->machine, space);
+  (*problem)->cfn.until = contest->until;
+  const CfnSolution solution = problem_solve(*problem, budget);
+  if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");
+  return solution;
+}
+
 // The assignment that costs least, and if it does not fit what does. Leaves in c->search what is proved of it.
 static void search_all(Compilation *c, Contest *contest, int64_t budget) {
   const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
-  SearchProblem *problem = problem_new(c->arena, c->model, &c->mesh, c->machine, &all);
-  problem->cfn.until = contest->until;
-  const CfnSolution solution = problem_solve(problem, budget);
-  if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");
+  SearchProblem *problem;
+  const CfnSolution solution = solve(c, contest, &c->mesh, &all, budget, &problem);
   const Plan plan = problem_plan(problem, solution.value);
   const bool fits = contest_offer(contest, &plan, NULL) == 0;
   c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
@@ -52,11 +61,40 @@ static void search_all(Compilation *c, Contest *contest, int64_t budget) {
   c->search.problem = fits ? problem->solved : &problem->cfn; // with its limits
 }
 
+// The same with `used` of the ranks along an axis only. False where even what was best with all of them takes longer so.
+static bool search_used(Compilation *c, Contest *contest, const Plan *best, double cost, int axis, int used, int64_t budget) {
+  const Mesh mesh = fewer_mesh(c->arena, &c->mesh, axis, used);
+  const ProblemSpace fewer = {.unit = SEARCH_SECONDS, .candidates = fewer_candidates, .ctx = &axis};
+  const Plan same = fewer_plan(c->arena, best, &mesh, axis);
+  if (contest_is_less(cost, evaluate_cost(c, &same).cost.step)) return false;
+  SearchProblem *problem;
+  const CfnSolution solution = solve(c, contest, &mesh, &fewer, budget, &problem);
+  const Plan plan = problem_plan(problem, solution.value);
+  const double before = contest->cost;
+  contest_offer(contest, &plan, NULL);
+  if (contest->cost < before) c->search.problem = problem->solved;
+  c->search.bound = fmin(c->search.bound, solution.bound);
+  return true;
+}
+
+static void search_fewer(Compilation *c, Contest *contest, int64_t budget) {
+  const Plan best = contest->plan;
+  const double cost = contest->cost;
+  if (c->mesh_given || c->mesh.n_axes + 1 >= MESH_MAX_AXES) return;
+  for (int a = 0; a < c->mesh.n_axes; a++) {
+    const int size = c->mesh.axis[a].size;
+    for (int used = fewer_ranks(size, size); used > 1 && !contest_is_over(contest); used = fewer_ranks(size, used))
+      if (!search_used(c, contest, &best, cost, a, used, budget)) break;
+  }
+}
+
 Plan search_auto(Compilation *c) {
   Contest contest = contest_new(c);
   c->search = (Search){.done = true};
   if (c->any_plan) contest_offer_planners(&contest, PLAN_AUTO);
-  if (!contest.fits) search_all(c, &contest, c->any_plan ? BUDGET / 8 : c->time_limit > 0 ? UNLIMITED : BUDGET);
+  const int64_t budget = c->any_plan ? BUDGET / 8 : c->time_limit > 0 ? UNLIMITED : BUDGET;
+  if (!contest.fits) search_all(c, &contest, budget);
+  if (contest.fits && !c->any_plan) search_fewer(c, &contest, budget);
   const double searched = contest.fits ? contest.cost : INFINITY;
   if (!c->any_plan) contest_offer_planners(&contest, PLAN_AUTO);
   c->search.cost = contest.fits ? contest.cost : INFINITY;

@@ -56,6 +56,16 @@ def is_worse(path, machine, devices):
     return None if seconds[best] >= seconds["auto"] * (1 - 1e-5) else f"{seconds['auto']} s, but {best} takes {seconds[best]} s"
 
 
+def try_devices():
+    """More devices are never slower: a plan may leave some of them out."""
+    for model in "mlp", "lenet":
+        said = subprocess.run([os.environ["PARCC"], sample(model), "--machine=k80x8", "--sweep=devices=1,2,4,6,8", "--json"], text=True,
+                              stdout=subprocess.PIPE, check=True).stdout
+        steps = [point["step_seconds"] for point in json.loads(said)["points"]]
+        slower = [step for step, fewer in zip(steps[1:], steps) if step > fewer * (1 + 1e-5)]
+        yield f"{model} on 1 to 8 devices", f"{steps} s" if slower else None
+
+
 # ---- memory
 
 MEMORY = [  # model, devices, steps from what the cheapest plan needs to nothing
@@ -178,7 +188,7 @@ PLANNERS = ["auto", "optcnn", "soybean", "tofu"]
 
 
 def try_figures():
-    yield from itertools.chain(try_costs(), try_memory(), try_layers(), try_shapes(), try_cuts())
+    yield from itertools.chain(try_costs(), try_devices(), try_memory(), try_layers(), try_shapes(), try_cuts())
 
 
 def options_of(run):
