@@ -18,12 +18,13 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+from plans import ROOT, tool
+
 TOLERANCE = 1e-6
 TIMEOUT = 600  # seconds
 REPEATS, QUICK = 5, 1  # the least of so many times counts, where it takes less than so many seconds
 
+PROBLEM = os.path.join(os.environ.get("PARCC_TESTS", os.path.join(ROOT, "build", "tests")), "run", "problem")
 SLOW = os.path.join(ROOT, "tests", "run", "hand", "slow.machine")
 MODELS = [  # model, machine, devices, the memory of one where it is not the machine's
     ("mlp", "p100x4x4", 4, None), ("mlp", "pcie2", 2, None), ("lenet", "p100x4x4", 4, None), ("alexnet", "p100x4x4", 4, None),
@@ -75,7 +76,7 @@ def glpsol(path):
 
 def problem(words):
     """Cost, bound, seconds of the solver and of the whole planning."""
-    text = subprocess.run([os.environ["PARCC_TESTS"] + "/run/problem", *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+    text = subprocess.run([PROBLEM, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
     return [float(word) for word in text.split()]
 
 
@@ -99,7 +100,7 @@ def with_memory(folder, machine, memory):
 
 def emit(path, words, ends):
     for end in ends:
-        subprocess.run([os.environ["PARCC"], *words, f"--emit-problem={path}.{end}", "--stop-after=plan"], check=True)
+        subprocess.run([tool("PARCC", "parcc"), *words, f"--emit-problem={path}.{end}", "--stop-after=plan"], check=True)
 
 
 def same(a, b):
