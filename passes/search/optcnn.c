@@ -11,7 +11,6 @@
 #include "candidate.h"
 #include "layer_costs.h"
 #include "search.h"
-#include "../sharding.h"
 
 enum {
   BUDGET = 4 * 1000 * 1000, // partial choices of the nodes left: some tenths of a second
@@ -74,35 +73,22 @@ static OpSharding chosen_sharding(const Choice *c, int op) {
   return configuration_sharding(configuration_of(c, lying.layer), &dims, c->costs->cost->mesh);
 }
 
-typedef struct Sums { const Choice *c; int axis, reads, alone; } Sums; // alone: partial sums along the axis that nobody else reads
-
-static void count_sums(void *ctx, int tensor) {
-  Sums *s = ctx;
-  const Graph *graph = s->c->costs->graph;
-  s->reads++;
-  s->alone += sharding_makes_sums(graph, tensor, s->axis, s->c->costs->cost->mesh) && plan_uses(s->c->groups->planner, graph, tensor)->ops.len == 1;
-}
-
-// What adds up partial sums that nobody else reads leaves them pending: they are as large as its result then, or it is their sum over
-// the windows of a convolution, and smaller.
-static void leave_pending(const Choice *c, int op, OpSharding *s) {
-  const Graph *graph = c->costs->graph;
-  const Op *at = &graph->ops.at[op];
-  for (int a = 0; a < c->costs->cost->mesh->n_axes; a++) {
-    Sums sums = {c, a, 0, 0};
-    if (s->dim[a] >= 0 || at->kind != OP_COMPUTE || c->costs->cost->mesh->axis[a].size == 1) continue;
-    op_visit_reads(at, count_sums, &sums);
-    s->pending[a] = sums.alone > 0 && sums.alone == sums.reads && sharding_adds_sums(graph, at, a, c->costs->cost->mesh);
-  }
+// What adds up partial sums, as over the windows of a convolution, leaves fewer of them to be reduced.
+static void leave_pending(const Choice *c, const Planner *planner, int op, OpSharding *s) {
+  for (int a = 0; a < planner->mesh.n_axes; a++)
+    s->pending[a] = s->dim[a] < 0 && plan_leaves_pending(planner, c->costs->graph, &c->costs->graph->ops.at[op], a);
 }
 
 static Plan plan_of(const Choice *c, const Model *model) {
   OpSharding *of_op = NEW_ARRAY(c->costs->arena, OpSharding, c->costs->graph->ops.len);
   Candidate *stored = NEW_ARRAY(c->costs->arena, Candidate, c->groups->list.len);
-  for (int i = 0; i < c->costs->graph->ops.len; i++)
-    if (c->groups->of_op[i] >= 0 && c->groups->list.at[c->groups->of_op[i]].kind == GROUP_OPS) of_op[i] = chosen_sharding(c, i);
+  Planner planner = *c->groups->planner;
+  planner.mesh = *c->costs->cost->mesh;
   for (int i = 0; i < c->costs->graph->ops.len; i++) {
-    if (c->groups->of_op[i] >= 0 && c->groups->list.at[c->groups->of_op[i]].kind == GROUP_OPS) leave_pending(c, i, &of_op[i]);
+    of_op[i] = sharding_replicate();
+    if (c->groups->of_op[i] < 0 || c->groups->list.at[c->groups->of_op[i]].kind != GROUP_OPS) continue;
+    of_op[i] = chosen_sharding(c, i);
+    leave_pending(c, &planner, i, &of_op[i]);
     c->costs->graph->ops.at[i].sharding = of_op[i];
   }
   for (int g = 0; g < c->groups->list.len; g++)
