@@ -99,6 +99,15 @@ static void write_view(Writer *w, int number) {
   }
 }
 
+// A function of no variable is at its one entry.
+static void write_scalar(Writer *w, int function) {
+  begin_row(w);
+  put_factor(w, 1);
+  fputs("constant", w->out);
+  if (w->views->cfn->functions.at[function].cost[0] < INFINITY) put_entry(w, -1, function, 0);
+  end_row(w, "=", 0);
+}
+
 // One argument's view has a value where one of the entries with that value is chosen.
 static void write_marginals(Writer *w, int function, int arg) {
   const int view = w->views->of.at[function][arg];
@@ -155,8 +164,10 @@ void cfn_write_lp(FILE *out, const CfnViews *views, const char *name, double sca
   fputs("Subject To\n", out);
   for (int x = 0; x < cfn->variables.len; x++) write_variable(&w, x);
   for (int v = cfn->variables.len; v < views->list.len; v++) write_view(&w, v);
-  for (int i = 0; i < cfn->functions.len; i++)
+  for (int i = 0; i < cfn->functions.len; i++) {
+    if (cfn->functions.at[i].arity == 0) write_scalar(&w, i);
     for (int arg = 0; arg < cfn->functions.at[i].arity; arg++) write_marginals(&w, i, arg);
+  }
   for (int l = 0; l < cfn->n_limits; l++) write_limit(&w, l);
   fputs("Bounds\n constant = 1\n", out);
   write_binaries(&w);

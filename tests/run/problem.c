@@ -85,7 +85,7 @@ static Cfn random_network(uint64_t seed) {
   }
   for (int l = 0; l < cfn.n_limits; l++) cfn.limit[l] = 1e9 * n * (2 + below(3));
   for (int x = 0; x < n; x++) add_function(&cfn, x, 2, 1 + below(5), forbidden);
-  for (int i = 0; i < n / 3; i++) add_function(&cfn, below(n), 1 + below(4), 1 + below(3), forbidden);
+  for (int i = 0; i < n / 3; i++) add_function(&cfn, below(n), below(5), 1 + below(3), forbidden);
   return cfn;
 }
 

@@ -17,7 +17,7 @@ static Cfn small_network(Arena *arena) {
   return cfn;
 }
 
-// A function with too many entries over values, so that it sees classes, twice the same.
+// A function with too many entries over values, so that it sees classes, twice the same; and one of no variable.
 static Cfn network_of_classes(Arena *arena) {
   enum { N = 40 };
   static const double table[] = {1, 2, 3, 4};
@@ -26,6 +26,7 @@ static Cfn network_of_classes(Arena *arena) {
   for (int v = 0; v < N; v++) odd[v] = v % 2;
   for (int x = 0; x < 2; x++) vec_push(arena, &cfn.variables, (CfnVariable){"v", N, NEW_ARRAY(arena, double, N), {NULL}});
   for (int i = 0; i < 2; i++) vec_push(arena, &cfn.functions, (CfnFunction){2, {0, 1}, {2, 2}, {odd, odd}, table});
+  vec_push(arena, &cfn.functions, (CfnFunction){.arity = 0, .cost = table});
   return cfn;
 }
 
@@ -88,9 +89,10 @@ static void test_lp(void) {
 static void test_classes(void) {
   Arena *arena = arena_new();
   const Cfn cfn = network_of_classes(arena);
-  CHECK_INT(cfn_write_entries(&cfn), 4 * 40 + 2 * 4);
+  CHECK_INT(cfn_write_entries(&cfn), 4 * 40 + 2 * 4 + 1);
   CHECK(strstr(written(&cfn, CFN_FORMAT_TOULBAR2), "\"f0\": {\"scope\": [2,3], \"costs\": [0.0000000000,1000.0000000000,2000.0") != NULL);
   CHECK(strstr(written(&cfn, CFN_FORMAT_LP), "y2_1 - f0_2 - f0_3 = 0") != NULL);
+  CHECK(strstr(written(&cfn, CFN_FORMAT_LP), "constant - f2_0 = 0") != NULL);
   arena_free(arena);
 }
 

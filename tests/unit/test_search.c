@@ -307,22 +307,24 @@ static void add_defines(Arena *arena, ElabOptions *options, const char *defines)
   }
 }
 
-static void open_sample(Trial *t, const Sample *sample) {
+static bool open_sample(Trial *t, const Sample *sample) {
   ElabOptions options = {0};
   size_t len;
   state = 1;
   *t = (Trial){.arena = arena_new(), .machine = random_machine()};
   t->text = input_file(t->arena, arena_printf(t->arena, "samples/%s.dnn", sample->name), &len);
+  if (t->text == NULL) return false;
   t->c.mesh = (Mesh){.n_axes = sample->axes, .axis = {{"a", 2}, {"b", 2}}};
   add_defines(t->arena, &options, sample->defines);
   open_text(t, &options);
+  return true;
 }
 
 // Where too many groups touch a tensor, tables say no more than it takes.
 static void try_sample(const Sample *sample) {
   enum { PLANS = 6 };
   Trial t;
-  open_sample(&t, sample);
+  if (!CHECK(open_sample(&t, sample))) return;
   const Cfn *cfn = &t.problem->cfn;
   int *value = NEW_ARRAY(t.arena, int, cfn->variables.len);
   for (int i = 0; i < PLANS; i++) {
