@@ -40,25 +40,33 @@ static const char *how(const Compilation *c, const Contest *contest, double sear
   return text.len > 0 ? text_str(&text) : NULL;
 }
 
-static CfnSolution solve(Compilation *c, const Contest *contest, const Mesh *mesh, const ProblemSpace *space, int64_t budget,
-                         SearchProblem **problem) {
-  *problem = problem_new(c->arena, c->model, mesh, c->machine, space);
-  (*problem)->cfn.until = contest->until;
-  const CfnSolution solution = problem_solve(*problem, budget);
+static SearchProblem *new_problem(Compilation *c, const Contest *contest, const Mesh *mesh, const ProblemSpace *space) {
+  SearchProblem *problem = problem_new(c->arena, c->model, mesh, c->machine, space);
+  problem->cfn.until = contest->until;
+  return problem;
+}
+
+static CfnSolution solve(SearchProblem *problem, int64_t budget) {
+  const CfnSolution solution = problem_solve(problem, budget);
   if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");
   return solution;
 }
 
 // The assignment that costs least, and if it does not fit what does. Leaves in c->search what is proved of it.
-static void search_all(Compilation *c, Contest *contest, int64_t budget) {
-  const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
-  SearchProblem *problem;
-  const CfnSolution solution = solve(c, contest, &c->mesh, &all, budget, &problem);
+static void search_all(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
+  const CfnSolution solution = solve(problem, budget);
   const Plan plan = problem_plan(problem, solution.value);
   const bool fits = contest_offer(contest, &plan, NULL) == 0;
   c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
   c->search.of_fitting = !fits;
   c->search.problem = fits ? problem->solved : &problem->cfn; // with its limits
+}
+
+// Whether anything fits: what takes least time to find out first.
+static void search_any(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
+  if (!fit_is_possible(c, problem)) return;
+  contest_offer_planners(contest, PLAN_AUTO);
+  if (!contest->fits) search_all(c, contest, problem, budget);
 }
 
 // The same with `used` of the ranks along an axis only. False where even what was best with all of them takes longer so.
@@ -67,8 +75,8 @@ static bool search_used(Compilation *c, Contest *contest, const Plan *best, doub
   const ProblemSpace fewer = {.unit = SEARCH_SECONDS, .candidates = fewer_candidates, .ctx = &axis};
   const Plan same = fewer_plan(c->arena, best, &mesh, axis);
   if (contest_is_less(cost, evaluate_cost(c, &same).cost.step)) return false;
-  SearchProblem *problem;
-  const CfnSolution solution = solve(c, contest, &mesh, &fewer, budget, &problem);
+  SearchProblem *problem = new_problem(c, contest, &mesh, &fewer);
+  const CfnSolution solution = solve(problem, budget);
   const Plan plan = problem_plan(problem, solution.value);
   const double before = contest->cost;
   contest_offer(contest, &plan, NULL);
@@ -89,15 +97,21 @@ static void search_fewer(Compilation *c, Contest *contest, int64_t budget) {
 }
 
 Plan search_auto(Compilation *c) {
+  const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
+  const int64_t budget = c->time_limit > 0 ? UNLIMITED : BUDGET;
   Contest contest = contest_new(c);
-  c->search = (Search){.done = true};
-  if (c->any_plan) contest_offer_planners(&contest, PLAN_AUTO);
-  const int64_t budget = c->any_plan ? BUDGET / 8 : c->time_limit > 0 ? UNLIMITED : BUDGET;
-  if (!contest.fits) search_all(c, &contest, budget);
-  if (contest.fits && !c->any_plan) search_fewer(c, &contest, budget);
+  SearchProblem *problem = new_problem(c, &contest, &c->mesh, &all);
+  c->search = (Search){.done = true, .cost = INFINITY, .bound = INFINITY};
+  if (c->any_plan) {
+    search_any(c, &contest, problem, budget / 8);
+    if (contest.fits) c->search.cost = contest.cost;
+    return contest.plan;
+  }
+  search_all(c, &contest, problem, budget);
+  if (contest.fits && !c->search.of_fitting) search_fewer(c, &contest, budget); // fewer devices have less memory
   const double searched = contest.fits ? contest.cost : INFINITY;
-  if (!c->any_plan) contest_offer_planners(&contest, PLAN_AUTO);
-  c->search.cost = contest.fits ? contest.cost : INFINITY;
+  contest_offer_planners(&contest, PLAN_AUTO);
+  if (contest.fits) c->search.cost = contest.cost;
   // Costs are sums of the same in another order. A plan of another planner need be none of those that were searched.
   if (contest.fits && !contest_is_less(c->search.bound, contest.cost)) c->search.bound = contest.cost;
   if (contest.fits && contest.name != NULL) c->search.bound = 0;

@@ -5,7 +5,7 @@
 enum { EVERYTHING = 3 };
 
 Contest contest_new(const Compilation *c) {
-  return (Contest){.c = c, .until = c->time_limit > 0 ? steady_seconds() + c->time_limit : 0};
+  return (Contest){.c = c, .plan = {.model = c->model->name, .mesh = c->mesh}, .until = c->time_limit > 0 ? steady_seconds() + c->time_limit : 0};
 }
 
 bool contest_is_over(Contest *contest) {

@@ -178,3 +178,14 @@ double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t 
   for (int l = 0; l < p->cfn.n_limits; l++) p->cfn.limit[l] = f->memory;
   return bound;
 }
+
+bool fit_is_possible(const Compilation *c, SearchProblem *p) {
+  int *everywhere = NEW_ARRAY(p->arena, int, p->groups.list.len), moment;
+  Footprint *footprint = footprint_new(p, c->strip_bytes);
+  footprint_peak(footprint, everywhere, &moment);
+  footprint_weigh(footprint, 0, moment);
+  p->cfn.n_limits = 1;
+  const bool possible = least_weight(&p->cfn) <= c->machine->device.memory;
+  p->cfn.n_limits = 0;
+  return possible;
+}
