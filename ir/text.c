@@ -5,7 +5,7 @@
 // Room for `more` characters and the end.
 static void reserve(Text *text, size_t more) {
   if (text->cap - text->len > more) return;
-  const size_t cap = (text->cap + more + 1) * 2 + 256;
+  const size_t cap = (text->cap + more + 1) * 2 + 16;
   char *bigger = arena_alloc(text->arena, cap);
   if (text->len > 0) memcpy(bigger, text->at, text->len);
   text->at = bigger;

@@ -25,6 +25,7 @@ typedef struct Fuser {
   Grouping *g;
   int *mark, epoch; // by group: visited in the search at hand
   VEC(int) *reader_groups; // by tensor: kernels that read it
+  int *packing_of;         // by operator: the first whose companion it is, or -1
 } Fuser;
 
 // ---- facts about the graph ---------------------------------------------------------------------------------------
@@ -453,10 +454,8 @@ static void place(Fuser *f, int op_id, const int *companion, const Fate *fate) {
     const GroupKind kind = op->kind == OP_VIEW ? GROUP_VIEW : op->kind == OP_OPAQUE ? GROUP_OPAQUE : GROUP_RESHARD;
     add_to_group(f, op_id, new_group(f, kind, op), &in);
   } else if (products_are_for_library(f->graph, op)) {
-    int group = -1;
-    for (int i = 0; i < f->graph->ops.len && group < 0; i++) // a packing before it opened the group
-      if (companion[i] == op_id && i < op_id) group = f->g->group_of[i];
-    if (group < 0) group = new_group(f, GROUP_GEMM, op);
+    const int packing = f->packing_of[op_id];
+    const int group = packing >= 0 && packing < op_id ? f->g->group_of[packing] : new_group(f, GROUP_GEMM, op);
     const InputGroups in = input_groups(f, op);
     add_to_group(f, op_id, group, &in);
     f->g->groups.at[group].contraction = op_id;
@@ -465,11 +464,9 @@ static void place(Fuser *f, int op_id, const int *companion, const Fate *fate) {
     const InputGroups in = input_groups(f, op);
     add_to_group(f, op_id, new_group(f, GROUP_SCATTER, op), &in);
   } else if (companion[op_id] >= 0) {
-    int group = -1;
-    if (companion[op_id] < op_id) group = f->g->group_of[companion[op_id]]; // a folding
-    for (int i = 0; i < op_id && group < 0; i++) // a second packing
-      if (companion[i] == companion[op_id]) group = f->g->group_of[i];
-    if (group < 0) group = new_group(f, GROUP_GEMM, op);
+    int before = f->packing_of[companion[op_id]];            // a second packing goes where the first one went
+    if (companion[op_id] < op_id) before = companion[op_id]; // a folding
+    const int group = before < op_id ? f->g->group_of[before] : new_group(f, GROUP_GEMM, op);
     const InputGroups in = input_groups(f, op);
     add_to_group(f, op_id, group, &in);
     f->g->groups.at[group].looped = true;
@@ -510,6 +507,10 @@ Grouping *fuse_graph(Arena *arena, const Graph *graph, const Fate *fate) {
   for (int i = 0; i < graph->ops.len; i++) companion[i] = -1;
   collect_facts(&f);
   find_companions(&f, companion);
+  f.packing_of = NEW_ARRAY(arena, int, graph->ops.len);
+  for (int i = 0; i < graph->ops.len; i++) f.packing_of[i] = -1;
+  for (int i = graph->ops.len - 1; i >= 0; i--)
+    if (companion[i] >= 0) f.packing_of[companion[i]] = i;
   for (int i = 0; i < graph->ops.len; i++) place(&f, i, companion, &fate[i]);
   order_groups(&f);
   return g;

@@ -54,13 +54,13 @@ static bool value_behind(const Behind *b, const Expr *e, double *value) {
 }
 
 // Leaving out what lies behind changes nothing: sums and maxima over it have no use for it, results with it are inside or added to.
-static bool may_leave_out(Finder *f, const Strip *s, int near, int far) {
+static bool leaves_nothing(Finder *f, const Strip *s, int near, int far, Arena *scratch) {
   Behind b = {f,
               -1,
               near,
               far,
-              NEW_ARRAY(f->arena, bool, f->graph->tensors.len),
-              NEW_ARRAY(f->arena, double, f->graph->tensors.len)};
+              NEW_ARRAY(scratch, bool, f->graph->tensors.len),
+              NEW_ARRAY(scratch, double, f->graph->tensors.len)};
   for (int i = 0; i < s->groups.len; i++)
     for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
       b.op = group_at(f, s->groups.at[i])->ops.at[k];
@@ -86,6 +86,13 @@ static bool may_leave_out(Finder *f, const Strip *s, int near, int far) {
       b.value[op->out] = value;
     }
   return true;
+}
+
+static bool may_leave_out(Finder *f, const Strip *s, int near, int far) {
+  Arena *scratch = arena_new();
+  const bool may = leaves_nothing(f, s, near, far, scratch);
+  arena_free(scratch);
+  return may;
 }
 
 // The dimension of the largest intermediate that intervals of a loop need only up to where they end themselves; -1: none.
