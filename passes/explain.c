@@ -58,7 +58,7 @@ static Candidates all_others(const void *ctx, Arena *arena, const Groups *groups
 static void search_runner_up(const Explainer *e, int number, ExplainedGroup *g) {
   Arena *arena = arena_new();
   const Other other = {e, number};
-  const ProblemSpace space = {.unit = SEARCH_SECONDS, .candidates = all_others, .ctx = &other};
+  const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = all_others, .ctx = &other};
   const Compilation *copy = evaluate_copy(e->c, &e->whole.plan, arena);
   if (all_others(&other, arena, &e->groups, number, &e->c->mesh).n > 0) {
     cost_mark_inlined(copy->model->train);
@@ -105,7 +105,8 @@ Explanation explain_plan(const Compilation *c, const Plan *plan, const char *nam
     *problems = e.planned->problems;
     return explanation;
   }
-  e.groups = groups_of_graph(&e.planner);
+  const Groups whole = groups_of_graph(&e.planner);
+  e.groups = groups_in_parts(&whole, GROUPS_BY_DIMS);
   explanation.step = e.applied->predicted.step;
   const bool *meant = find_meant(&e, name);
   for (int g = 0; g < e.groups.list.len; g++) {

@@ -72,7 +72,7 @@ static void search_any(Compilation *c, Contest *contest, SearchProblem *problem,
 // The same with `used` of the ranks along an axis only. False where even what was best with all of them takes longer so.
 static bool search_used(Compilation *c, Contest *contest, const Plan *best, double cost, int axis, int used, int64_t budget) {
   const Mesh mesh = fewer_mesh(c->arena, &c->mesh, axis, used);
-  const ProblemSpace fewer = {.unit = SEARCH_SECONDS, .candidates = fewer_candidates, .ctx = &axis};
+  const ProblemSpace fewer = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = fewer_candidates, .ctx = &axis};
   const Plan same = fewer_plan(c->arena, best, &mesh, axis);
   if (contest_is_less(cost, evaluate_cost(c, &same).cost.step)) return false;
   SearchProblem *problem = new_problem(c, contest, &mesh, &fewer);
@@ -97,7 +97,7 @@ static void search_fewer(Compilation *c, Contest *contest, int64_t budget) {
 }
 
 Plan search_auto(Compilation *c) {
-  const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
+  const ProblemSpace all = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
   const int64_t budget = c->time_limit > 0 ? UNLIMITED : BUDGET;
   Contest contest = contest_new(c);
   SearchProblem *problem = new_problem(c, &contest, &c->mesh, &all);

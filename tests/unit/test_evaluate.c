@@ -80,7 +80,7 @@ static void a_plan_of_another_model(void) {
 static void estimates_are_from_below(void) {
   Arena *arena = arena_new();
   const Compilation c = open_net(arena);
-  const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
+  const ProblemSpace all = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
   cost_mark_inlined(c.model->train);
   SearchProblem *p = problem_new(arena, c.model, &c.mesh, c.machine, &all);
   Footprint *footprint = footprint_new(p, c.strip_bytes);

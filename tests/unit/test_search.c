@@ -139,7 +139,7 @@ typedef struct Trial {
 
 // With the text, the machine and the mesh of the trial.
 static void open_text(Trial *t, const ElabOptions *options) {
-  const ProblemSpace all = {.unit = SEARCH_SECONDS, .candidates = problem_all_candidates};
+  const ProblemSpace all = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
   t->c.arena = t->c.problems.arena = t->arena;
   t->c.machine = &t->machine;
   t->c.plan_source.kind = PLAN_AUTO;
