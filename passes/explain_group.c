@@ -115,7 +115,7 @@ static void add_op(const Explainer *e, ExplainedGroup *g, const char *kind, cons
 static void list_ops(const Explainer *e, int number, ExplainedGroup *g) {
   const Group *group = &e->groups.list.at[number];
   const Graph *before = e->groups.graph, *graph = e->applied->model->train;
-  if (group->kind != GROUP_OPS)
+  if (group->tensor >= 0)
     add_op(e, g, group->kind == GROUP_INPUT ? "input" : "store", graph_tensor(before, group->tensor)->name,
            e->whole.line_of_tensor[group->tensor], 0);
   for (int i = 0; i < graph->ops.len; i++) {
@@ -193,7 +193,7 @@ bool explain_is_chosen(const Explainer *e, int number, const Candidate *candidat
   const Graph *graph = e->planned->model->train;
   const Mesh *mesh = &e->c->mesh;
   const OpSharding of_tensor = candidate_sharding(group, candidate, -1, mesh);
-  if (group->kind != GROUP_OPS && !lies_so(e, group->tensor, &of_tensor)) return false;
+  if (group->tensor >= 0 && !lies_so(e, group->tensor, &of_tensor)) return false;
   for (int i = 0; i < group->ops.len; i++) {
     const Op *op = &graph->ops.at[group->ops.at[i]];
     const OpSharding s = candidate_sharding(group, candidate, group->ops.at[i], mesh);
@@ -223,7 +223,7 @@ static Plan plan_with(const Explainer *e, const Group *group, const Candidate *c
     const Space space = plan_space_of_op(&graph->ops.at[op]);
     if (line >= 0) say(e, &s, &space, &plan.lines.at[line]);
   }
-  if (group->kind == GROUP_OPS) return plan;
+  if (group->tensor < 0) return plan;
   say_of_tensor(e, group, candidate, -1, group->tensor, &plan);
   const Tensors *kept = &e->planner.kept[group->tensor];
   for (int i = 0; i < kept->len && group->kind == GROUP_PARAM && group->ops.len > 0; i++) {

@@ -79,7 +79,7 @@ static Plan plan_of(const Choice *c, const Model *model) {
   for (int i = 0; i < c->costs->graph->ops.len; i++)
     if (c->groups->of_op[i] >= 0 && c->groups->list.at[c->groups->of_op[i]].kind == GROUP_OPS) of_op[i] = chosen_sharding(c, i);
   for (int g = 0; g < c->groups->list.len; g++)
-    if (c->groups->list.at[g].kind != GROUP_OPS) stored[g] = stored_candidate(c, &c->groups->list.at[g]);
+    if (c->groups->list.at[g].tensor >= 0) stored[g] = stored_candidate(c, &c->groups->list.at[g]);
   return shardings_plan(c->costs->arena, model, c->groups, c->costs->cost->mesh, of_op, stored);
 }
 
