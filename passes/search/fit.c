@@ -7,6 +7,7 @@
 enum { CAPS = 12 };      // that are tried
 enum { TRIES = 8 };      // of a limit, under one cap
 enum { NARROWINGS = 4 }; // between limits that gave a plan that fits, or none, and one that did not fit
+enum { FEW = 512 };      // assignments, which are all tried
 enum { SOLUTIONS = 16 }; // the budget is for so many
 
 static const double CLOSER = 0.75; // a cap to what operators work on in the last plan
@@ -152,6 +153,23 @@ static void offer_lean(Fitter *f) {
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) try_limit(f, least * more[i], &beyond);
 }
 
+// Where there are few assignments the plans of all of them. False: there are many, or the time is up.
+static bool offer_all(Fitter *f) {
+  const Cfn *cfn = &f->p->cfn;
+  const int n = cfn->variables.len;
+  int64_t assignments = 1;
+  for (int g = 0; g < n && assignments <= FEW; g++) assignments *= cfn->variables.at[g].n_values;
+  if (assignments > FEW) return false;
+  int *value = NEW_ARRAY(f->p->arena, int, n);
+  for (int g = 0; g < n;) {
+    if (contest_is_over(f->contest)) return false;
+    const Plan plan = problem_plan(f->p, value);
+    contest_offer(f->contest, &plan, NULL);
+    for (g = 0; g < n && ++value[g] == cfn->variables.at[g].n_values; g++) value[g] = 0;
+  }
+  return true;
+}
+
 double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t budget) {
   Fitter fitter = {.contest = contest, .p = p, .memory = contest->c->machine->device.memory, .budget = budget}, *f = &fitter;
   int moment;
@@ -176,7 +194,8 @@ double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t 
   if (!contest->fits) offer_lean(f);
   cap_work(f, INFINITY);
   for (int l = 0; l < p->cfn.n_limits; l++) p->cfn.limit[l] = f->memory;
-  return bound;
+  if (bound == INFINITY || !offer_all(f)) return bound;
+  return contest->fits ? fmax(bound, contest->cost) : INFINITY;
 }
 
 bool fit_is_possible(const Compilation *c, SearchProblem *p) {

@@ -11,7 +11,7 @@ bool fit_is_possible(const Compilation *c, SearchProblem *p);
 // Offers plans of the problem to a contest, found under limits on what they are estimated to need (footprint.h): the estimate is
 // from below, and what a plan was seen to need beyond it is taken off the limit; where what operators work on is most of what a plan
 // needs, that has a cap, too. value: a plan that does not fit. Gives a bound, proved: of the plans whose estimate fits none costs
-// less.
+// less. Where the problem has few assignments all are offered, and of those that fit none costs less.
 double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t budget);
 
 #endif
