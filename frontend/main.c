@@ -95,9 +95,8 @@ static const char *default_out(Arena *arena, const char *model) {
 bool driver_read_plan(Driver *d, Compilation *c) {
   const char *path = d->options.plan_in, *name = str_eq(path, "-") ? "<stdin>" : path;
   size_t len;
-  const char *text = input_file(d->arena, path, &len);
+  const char *text = input_source(d->arena, path, name, &len);
   if (text == NULL) return false;
-  diag_add_source(name, text, len);
   c->plan = plan_read(name, text, len, &c->problems);
   c->plan_source = (PlanSource){.kind = PLAN_FILE, .file = name};
   const bool any_mesh = !d->options.mesh_given;
@@ -270,9 +269,8 @@ static int diff_plans(Arena *arena, const char *const *path) {
   Problems problems = {.arena = arena};
   for (int i = 0; i < 2; i++) {
     size_t len;
-    const char *text = input_file(arena, path[i], &len);
+    const char *text = input_source(arena, path[i], path[i], &len);
     if (text == NULL) return EXIT_MISUSE;
-    diag_add_source(path[i], text, len);
     plan[i] = plan_read(path[i], text, len, &problems);
   }
   if (diag_problems(&problems)) return EXIT_MISUSE;

@@ -30,9 +30,8 @@ int options_take_machine(Arena *arena, const char *value, Options *options) {
   if (options->machine != NULL) return -1;
   if (strpbrk(value, "./") == NULL) return no_such_machine(arena, value);
   size_t len;
-  const char *text = input_file(arena, value, &len);
+  const char *text = input_source(arena, value, value, &len);
   if (text == NULL) return EXIT_INPUT;
-  diag_add_source(value, text, len);
   Problems problems = {.arena = arena};
   Machine *machine = NEW(arena, Machine);
   *machine = machine_read(value, text, len, &problems);
@@ -43,9 +42,8 @@ int options_take_machine(Arena *arena, const char *value, Options *options) {
 int options_take_profile(Arena *arena, const char *path, Options *options) {
   if (options->profile != NULL) return misuse("--profile is given twice");
   size_t len;
-  const char *text = input_file(arena, path, &len);
+  const char *text = input_source(arena, path, path, &len);
   if (text == NULL) return EXIT_INPUT;
-  diag_add_source(path, text, len);
   Problems problems = {.arena = arena};
   Profile *profile = NEW(arena, Profile);
   *profile = profile_read(path, text, len, &problems);

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "diag.h"
+
 enum { MAX_INPUT = 64 << 20 }; // bytes of a model text
 
 static void complain(const char *what, const char *path, int error) {
@@ -45,6 +47,12 @@ char *input_file(Arena *arena, const char *path, size_t *len) {
   }
   char *text = read_all(arena, file, path, len);
   fclose(file);
+  return text;
+}
+
+char *input_source(Arena *arena, const char *path, const char *name, size_t *len) {
+  char *text = input_file(arena, path, len);
+  if (text != NULL) diag_add_source(name, text, *len);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include "../contraction.h"
 #include "../rewrite.h"
 #include "../sharding.h"
+#include "forest.h"
 
 // ---- which operators are one group ---------------------------------------------------------------------------------
 
@@ -15,18 +16,6 @@ typedef struct Builder {
   int *readers;    // by tensor: forward operators that read it
   int *place;      // by operator: the first one in its place at another time step, or itself; -1: none
 } Builder;
-
-static int root(int *parent, int i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
-// The first in order leads.
-static void unite(int *parent, int i, int j) {
-  i = root(parent, i);
-  j = root(parent, j);
-  if (i != j) parent[i > j ? i : j] = i < j ? i : j;
-}
 
 static bool is_forward(const Op *op) { return op->phase == PHASE_FORWARD && op->kind == OP_COMPUTE; }
 
@@ -58,7 +47,7 @@ static void unite_with_producer(void *ctx, int tensor) {
   const Graph *graph = b->g->graph;
   const int producer = graph_tensor(graph, tensor)->producer;
   if (producer < 0 || !b->light[producer] || !b->light[edge->reader]) return;
-  if (b->readers[tensor] == 1 || same_place(&graph->ops.at[producer], &graph->ops.at[edge->reader])) unite(b->parent, producer, edge->reader);
+  if (b->readers[tensor] == 1 || same_place(&graph->ops.at[producer], &graph->ops.at[edge->reader])) forest_unite(b->parent, producer, edge->reader);
 }
 
 static void count_reader(void *ctx, int tensor) {
@@ -140,7 +129,7 @@ static void unite_time_steps(Builder *b) {
     const char *key = place_key(&steps, graph, op);
     const int before = names_get(&seen, key);
     if (before < 0) names_set(&seen, key, i);
-    else unite(b->parent, before, i);
+    else forest_unite(b->parent, before, i);
     b->place[i] = before < 0 ? i : before;
   }
 }
@@ -156,7 +145,7 @@ static void unite_gradients(Builder *b) {
     const Op *op = &graph->ops.at[i];
     if (op->origin == 0 || op->kind == OP_VIEW || (op->phase != PHASE_FORWARD && op->phase != PHASE_BACKWARD)) continue;
     if (first[op->origin] < 0) first[op->origin] = i;
-    else unite(b->parent, first[op->origin], i);
+    else forest_unite(b->parent, first[op->origin], i);
   }
 }
 
@@ -219,7 +208,7 @@ static int group_of_op(Builder *b, int *group_of_root, int i) {
   if (op->kind == OP_VIEW) return b->g->of_tensor[op->in];
   if (op->phase == PHASE_UPDATE) return group_of_loose(b, i);
   if (op->phase != PHASE_FORWARD && op->phase != PHASE_BACKWARD) return -1;
-  const int leader = root(b->parent, i);
+  const int leader = forest_root(b->parent, i);
   if (group_of_root[leader] < 0)
     group_of_root[leader] = add_group(b, GROUP_OPS, graph_tensor(graph, graph->ops.at[leader].out)->name, -1);
   return group_of_root[leader];
@@ -274,7 +263,7 @@ static bool share_op(const DimSets *s, int x, int y) {
   do {
     const int op = i / IR_MAX_DIMS;
     for (int j = op * IR_MAX_DIMS; j < (op + 1) * IR_MAX_DIMS; j++)
-      if (root(s->parent, j) == y) return true;
+      if (forest_root(s->parent, j) == y) return true;
     i = s->next[i];
   } while (i != x);
   return false;
@@ -285,7 +274,7 @@ static void join(DimSets *s, int x, int y) {
   s->next[x] = s->next[y];
   s->next[y] = next;
   s->size[x < y ? x : y] = s->size[x] + s->size[y]; // the first leads
-  unite(s->parent, x, y);
+  forest_unite(s->parent, x, y);
 }
 
 typedef enum KeyKind { KEY_TENSOR, KEY_ORIGIN, KEY_PLACE } KeyKind;
@@ -297,7 +286,7 @@ static void unite_by_key(DimSets *s, KeyKind kind, int id, int64_t a, int64_t b,
     vec_push(s->b->arena, &s->first, member);
     return;
   }
-  const int x = root(s->parent, s->first.at[number]), y = root(s->parent, member);
+  const int x = forest_root(s->parent, s->first.at[number]), y = forest_root(s->parent, member);
   if (x != y && !share_op(s, x, y)) join(s, x, y);
 }
 
@@ -386,7 +375,7 @@ static void collect_dims(DimSets *s, Group *group) {
   for (int i = 0; i < n; i++) dim_of_root[i] = -1;
   for (int i = 0; i < n; i++) {
     const Op *op = &graph->ops.at[group->ops.at[i / IR_MAX_DIMS]];
-    const int d = i % IR_MAX_DIMS, set = root(s->parent, i);
+    const int d = i % IR_MAX_DIMS, set = forest_root(s->parent, i);
     if (op->kind == OP_VIEW || d >= op->n_dims || op->dims[d].extent <= 1) continue;
     if (plan_space_of_op(op).fixed[d] != NULL) continue;
     if (dim_of_root[set] < 0) {

@@ -1,6 +1,7 @@
 #include "layers.h"
 
 #include "../sharding.h"
+#include "forest.h"
 
 // An operator reads forward what a group makes.
 typedef struct Read { int op, from, to, made, read; } Read; // from, to: groups
@@ -19,18 +20,6 @@ typedef struct Builder {
   Layers layers;
   VEC(Read) late; // of groups that do nothing forward
 } Builder;
-
-static int root(int *parent, int i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
-// The first in order leads.
-static void unite(int *parent, int i, int j) {
-  i = root(parent, i);
-  j = root(parent, j);
-  if (i != j) parent[i > j ? i : j] = i < j ? i : j;
-}
 
 int layers_root(const Graph *graph, int tensor) {
   for (int producer; (producer = graph_tensor(graph, tensor)->producer) >= 0 && graph->ops.at[producer].kind == OP_VIEW;)
@@ -89,7 +78,7 @@ static void list_reads(Builder *b) {
   }
   for (int i = 0; i < b->late.len; i++) {
     const Read *read = &b->late.at[i];
-    if (!forward[read->to]) unite(b->parent, read->from, read->to);
+    if (!forward[read->to]) forest_unite(b->parent, read->from, read->to);
     forward[read->to] = true;
   }
 }
@@ -126,7 +115,7 @@ static void note_parameter(void *ctx, int tensor) {
   if (t->role != ROLE_PARAM || layer[0] == '\0') return;
   const char *key = step_key(s->b, s->op, t->name);
   const int number = number_of_layer(s, layer), first = names_get(&s->first, key);
-  if (first >= 0) unite(s->parent.at, first, number);
+  if (first >= 0) forest_unite(s->parent.at, first, number);
   else names_set(&s->first, key, number);
 }
 
@@ -136,17 +125,17 @@ static void unite_time_steps(Builder *b) {
   for (s.op = 0; s.op < b->graph->ops.len; s.op++)
     if (is_forward(b, s.op)) op_visit_reads(&b->graph->ops.at[s.op], note_parameter, &s);
   int *members = NEW_ARRAY(b->arena, int, s.parent.len);
-  for (int i = 0; i < s.parent.len; i++) members[root(s.parent.at, i)]++;
+  for (int i = 0; i < s.parent.len; i++) members[forest_root(s.parent.at, i)]++;
   for (int i = 0; i < b->graph->ops.len; i++) {
     const int number = is_forward(b, i) ? names_get(&s.number, b->graph->ops.at[i].layer) : -1;
     if (number < 0) continue;
-    const char *key = step_key(b, i, arena_printf(b->arena, "%d", root(s.parent.at, number)));
+    const char *key = step_key(b, i, arena_printf(b->arena, "%d", forest_root(s.parent.at, number)));
     const int first = names_get(&seen, key);
     if (first < 0) {
       names_set(&seen, key, i);
       continue;
     }
-    if (members[root(s.parent.at, number)] > 1) unite(b->parent, b->groups->of_op[first], b->groups->of_op[i]);
+    if (members[forest_root(s.parent.at, number)] > 1) forest_unite(b->parent, b->groups->of_op[first], b->groups->of_op[i]);
     else if (b->groups->of_op[first] != b->groups->of_op[i]) continue;
     vec_push(b->arena, &b->steps, (TimeStep){first, i});
   }
@@ -162,8 +151,8 @@ static int maker_of(const Builder *b, const Sets *sets, int set) {
     const Ints *reads = &sets->reads[sets->members[set].at[i]];
     for (int r = 0; r < reads->len; r++) {
       const Read *read = &b->reads.at[reads->at[r]];
-      const int from = root(b->parent, read->from);
-      if (from == root(b->parent, set)) continue;
+      const int from = forest_root(b->parent, read->from);
+      if (from == forest_root(b->parent, set)) continue;
       if ((maker >= 0 && maker != from) || read->made != read->read) return -1;
       maker = from;
     }
@@ -176,12 +165,12 @@ static void unite_with_maker(Builder *b) {
   const int n = b->groups->list.len;
   const Sets sets = {NEW_ARRAY(b->arena, Ints, n), NEW_ARRAY(b->arena, Ints, n)};
   for (int i = 0; i < b->reads.len; i++) vec_push(b->arena, &sets.reads[b->reads.at[i].to], i);
-  for (int g = 0; g < n; g++) vec_push(b->arena, &sets.members[root(b->parent, g)], g);
+  for (int g = 0; g < n; g++) vec_push(b->arena, &sets.members[forest_root(b->parent, g)], g);
   for (int set = 0; set < n; set++) {
     bool light = true;
     for (int i = 0; i < sets.members[set].len; i++) light &= b->groups->list.at[sets.members[set].at[i]].light;
     const int maker = light ? maker_of(b, &sets, set) : -1;
-    if (maker >= 0) unite(b->parent, maker, set);
+    if (maker >= 0) forest_unite(b->parent, maker, set);
   }
 }
 
@@ -220,14 +209,14 @@ static void number_layers(Builder *b) {
   w.index = NEW_ARRAY(b->arena, int, n);
   w.low = NEW_ARRAY(b->arena, int, n);
   for (int i = 0; i < b->reads.len; i++)
-    vec_push(b->arena, &w.readers[root(b->parent, b->reads.at[i].from)], root(b->parent, b->reads.at[i].to));
+    vec_push(b->arena, &w.readers[forest_root(b->parent, b->reads.at[i].from)], forest_root(b->parent, b->reads.at[i].to));
   for (int g = 0; g < n; g++) w.layer[g] = -1;
   for (int g = n - 1; g >= 0; g--)
-    if (b->in_layer[g] && root(b->parent, g) == g && w.index[g] == 0) walk(&w, g);
+    if (b->in_layer[g] && forest_root(b->parent, g) == g && w.index[g] == 0) walk(&w, g);
   vec_renew(b->arena, &b->layers.list, w.ended);
   b->layers.list.len = w.ended;
   for (int g = 0; g < n; g++) {
-    b->layers.of_group[g] = b->in_layer[g] ? w.ended - 1 - w.layer[root(b->parent, g)] : -1;
+    b->layers.of_group[g] = b->in_layer[g] ? w.ended - 1 - w.layer[forest_root(b->parent, g)] : -1;
     if (b->in_layer[g]) vec_push(b->arena, &b->layers.list.at[b->layers.of_group[g]].groups, g);
   }
   for (int i = 0; i < b->graph->ops.len; i++)
