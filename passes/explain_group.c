@@ -226,10 +226,11 @@ static Plan plan_with(const Explainer *e, const Group *group, const Candidate *c
   if (group->tensor < 0) return plan;
   say_of_tensor(e, group, candidate, -1, group->tensor, &plan);
   const Tensors *kept = &e->planner.kept[group->tensor];
-  for (int i = 0; i < kept->len && group->kind == GROUP_PARAM && group->ops.len > 0; i++) {
+  const int update = group_update(&e->groups, group);
+  for (int i = 0; i < kept->len && update >= 0; i++) {
     const int state = kept->at[i];
     if (state != group->tensor && plan_same_shape(graph_tensor(graph, state), graph_tensor(graph, group->tensor)))
-      say_of_tensor(e, group, candidate, group_update(&e->groups, group), state, &plan);
+      say_of_tensor(e, group, candidate, update, state, &plan);
   }
   return plan;
 }

@@ -97,7 +97,7 @@ static const char *print_text(const Explanation *x, bool candidates) {
               c->machine->name, mesh_text(c->arena, &c->mesh), x->planner, x->step * 1e3);
   for (int i = 0; i < x->groups.len; i++) {
     const ExplainedGroup *g = &x->groups.at[i];
-    text_printf(&text, "\n%s  %s\n", g->name, g->dims);
+    text_printf(&text, "\n%s%s%s\n", g->name, g->dims[0] != '\0' ? "  " : "", g->dims);
     print_ops(c->arena, g, &text);
     print_changes(c->arena, g, &text);
     print_next(c->arena, x, g, &text);

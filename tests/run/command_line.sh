@@ -222,6 +222,8 @@ expect 0 '  left out: pin: ' m.dnn --machine=pcie2 --search=data --explain x --c
 check "--explain writes no program" [ ! -e m_par.cu ]
 expect 0 '^{.*"groups": \[{"name": "dense1.w"' m.dnn --machine=pcie2 --search=data --explain dense1.w --json
 expect 0 "plan '2.plan'" m.dnn --machine=pcie2 --plan-in 2.plan --explain dense1
+{ cat m.dnn; echo 'train { clip = 1.0; }'; } >clipped.dnn
+expect 0 '  there is nothing else that it could do' clipped.dnn --machine=pcie2 --search=fsdp --explain gradient_norm
 expect 1 "no operator or layer 'dens1'; did you mean 'dense1'?" m.dnn --machine=pcie2 --explain dens1
 expect 1 'heads of attention' m.dnn --machine=pcie2 --search=megatron --explain dense1
 expect 2 'candidates goes with --explain' m.dnn --machine=pcie2 --candidates
