@@ -113,8 +113,7 @@ static Terms terms_of(const Planner *p, const Graph *graph, const Op *op, int ax
   return terms;
 }
 
-// Only where less is left to be reduced; a view passes everything on.
-static bool leaves_pending(const Planner *p, const Graph *graph, const Op *op, int axis) {
+bool plan_leaves_pending(const Planner *p, const Graph *graph, const Op *op, int axis) {
   if (p->mesh.axis[axis].size == 1 || !sharding_adds_sums(graph, op, axis, &p->mesh)) return false;
   const Terms terms = terms_of(p, graph, op, axis);
   return !terms.shared && (op->kind == OP_VIEW || terms.elements > (double)tensor_elements(graph_tensor(graph, op->out)));
@@ -130,7 +129,7 @@ bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, c
   const int best = choose_vote(&v);
   if (v.n_dims > 0) plan_split(s, axis, v.dims[best], v.units[best], &p->mesh);
   else if (v.pin >= 0) s->pin[axis] = v.pin;
-  else s->pending[axis] = leaves_pending(p, graph, op, axis);
+  else s->pending[axis] = plan_leaves_pending(p, graph, op, axis);
   return v.n_dims > 0 || v.pin >= 0 || s->pending[axis];
 }
 

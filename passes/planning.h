@@ -109,6 +109,8 @@ bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, c
 void plan_follow_others(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis);
 // Whether an operator may leave its result in parts along an axis, to be added up later: what it reads as partial sums nobody else reads.
 bool plan_may_leave_pending(const Planner *p, const Graph *graph, const Op *op, int axis);
+// Whether it does where nothing is said: only where less is left to be reduced; a view passes everything on.
+bool plan_leaves_pending(const Planner *p, const Graph *graph, const Op *op, int axis);
 // Whether nobody else needs a tensor, so that its parts need not be reduced before it is read.
 bool plan_is_term(const Planner *p, const Graph *graph, int tensor);
 

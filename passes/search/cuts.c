@@ -5,6 +5,7 @@ typedef struct NextCut {
   const CutRule *rule;
   const SearchProblem *before;
   const int *chosen;
+  bool ***allowed; // what the rule allows, once it is asked
 } NextCut;
 
 static Candidates candidates_of_cut(const void *ctx, Arena *arena, const Groups *groups, int number, const Mesh *mesh) {
@@ -13,10 +14,11 @@ static Candidates candidates_of_cut(const void *ctx, Arena *arena, const Groups 
   const int axis = mesh->n_axes - 1;
   Candidates c = {0, NEW_ARRAY(arena, Candidate, group->dims.len + 1)};
   Candidate candidate = {{0}};
+  if (*cut->allowed == NULL) *cut->allowed = cut->rule->allowed(arena, groups);
   if (cut->before != NULL) candidate = cut->before->of[number].list[cut->chosen[number]];
   for (int d = -1; d < group->dims.len; d++) {
     candidate.choice[axis] = (signed char)d;
-    if (cut->rule->allows(groups, number, d) && problem_is_useful(group, &candidate, mesh)) c.list[c.n++] = candidate;
+    if ((*cut->allowed)[number][d + 1] && problem_is_useful(group, &candidate, mesh)) c.list[c.n++] = candidate;
   }
   candidate.choice[axis] = -1;
   if (c.n == 0) c.list[c.n++] = candidate;
@@ -25,7 +27,8 @@ static Candidates candidates_of_cut(const void *ctx, Arena *arena, const Groups 
 
 SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const CutRule *rule,
                             const SearchProblem *before, const int *chosen) {
-  const NextCut cut = {rule, before, chosen};
+  bool **allowed = NULL;
+  const NextCut cut = {rule, before, chosen, &allowed};
   const ProblemSpace space = {.unit = SEARCH_BYTES, .parts = rule->parts, .before = before, .candidates = candidates_of_cut, .ctx = &cut};
   return problem_new(arena, model, mesh, machine, &space);
 }

@@ -14,9 +14,9 @@
 
 typedef struct CutRule {
   GroupParts parts; // of groups, that are cut by themselves
-  // Whether a cut may choose dimension d of a group; -1: none, all ranks along the axis have or do all of it. Where nothing is
-  // allowed that leaves every rank some of the dimension, none is chosen.
-  bool (*allows)(const Groups *groups, int group, int d);
+  // By group: whether a cut may choose none of its dimensions ([0]), so that all ranks along the axis have or do all of it, or dimension
+  // d ([d + 1]). Where nothing is allowed that leaves every rank some of a dimension, none is chosen.
+  bool **(*allowed)(Arena *arena, const Groups *groups);
   // The choices of one cut; otherwise: whether they were not found in the planner's own way.
   CfnSolution (*solve)(Arena *arena, const Cfn *cfn, bool *otherwise);
   const char *otherwise; // in which way then

@@ -39,6 +39,32 @@ static bool same_place(const Op *a, const Op *b) {
   return str_eq(a->name, b->name) && str_eq(a->layer, b->layer) && a->loc.line == b->loc.line && a->loc.col == b->loc.col;
 }
 
+typedef struct Around { // what is made of the results of an operator
+  const Builder *b;
+  bool *made, *heavily; // by operator: of them; by way of an operator that is not light
+  int at;
+} Around;
+
+static void follow_read(void *ctx, int tensor) {
+  const Around *a = ctx;
+  const int maker = graph_tensor(a->b->g->graph, tensor)->producer;
+  if (maker < 0 || !a->made[maker]) return;
+  a->made[a->at] = true;
+  a->heavily[a->at] |= a->heavily[maker] || (!a->b->light[a->at] && a->b->g->graph->ops.at[a->at].kind != OP_VIEW);
+}
+
+// A way from one light operator to another that leads through one that is not light: they are no single kernel.
+static bool leads_around(const Builder *b, int from, int to) {
+  const int n = b->g->graph->ops.len;
+  Arena *scratch = arena_new();
+  Around a = {b, NEW_ARRAY(scratch, bool, n), NEW_ARRAY(scratch, bool, n), 0};
+  a.made[from] = true;
+  for (a.at = from + 1; a.at <= to; a.at++) op_visit_reads(&b->g->graph->ops.at[a.at], follow_read, &a);
+  const bool around = a.heavily[to];
+  arena_free(scratch);
+  return around;
+}
+
 typedef struct Edge { Builder *b; int reader; } Edge;
 
 static void unite_with_producer(void *ctx, int tensor) {
@@ -47,7 +73,8 @@ static void unite_with_producer(void *ctx, int tensor) {
   const Graph *graph = b->g->graph;
   const int producer = graph_tensor(graph, tensor)->producer;
   if (producer < 0 || !b->light[producer] || !b->light[edge->reader]) return;
-  if (b->readers[tensor] == 1 || same_place(&graph->ops.at[producer], &graph->ops.at[edge->reader])) forest_unite(b->parent, producer, edge->reader);
+  const bool alone = b->readers[tensor] == 1, one_place = same_place(&graph->ops.at[producer], &graph->ops.at[edge->reader]);
+  if (alone || (one_place && !leads_around(b, producer, edge->reader))) forest_unite(b->parent, producer, edge->reader);
 }
 
 static void count_reader(void *ctx, int tensor) {
@@ -108,7 +135,7 @@ static Steps find_steps(Builder *b) {
   return s;
 }
 
-// The same statement of a layer that is there for every time step.
+// The same statement of a layer, but for the number of the time step.
 static const char *place_key(Steps *s, const Graph *graph, const Op *op) {
   const Tensor *out = graph_tensor(graph, op->out);
   Text text = {.arena = s->b->arena};
@@ -118,16 +145,20 @@ static const char *place_key(Steps *s, const Graph *graph, const Op *op) {
   return text_str(&text);
 }
 
+// Of a layer that says a statement several times each is one by itself: the first goes with the first of other time steps.
 static void unite_time_steps(Builder *b) {
-  Names seen = {.arena = b->arena};
+  Names seen = {.arena = b->arena}, said = {.arena = b->arena};
   const Graph *graph = b->g->graph;
   Steps steps = find_steps(b);
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     b->place[i] = -1;
     if (!is_forward(op) || op->layer[0] == '\0') continue;
-    const char *key = place_key(&steps, graph, op);
+    const char *place = place_key(&steps, graph, op), *here = arena_printf(b->arena, "%s %s", op->layer, place);
+    const int times = names_get(&said, here) + 1;
+    const char *key = arena_printf(b->arena, "%s %d", place, times);
     const int before = names_get(&seen, key);
+    names_set(&said, here, times);
     if (before < 0) names_set(&seen, key, i);
     else forest_unite(b->parent, before, i);
     b->place[i] = before < 0 ? i : before;

@@ -6,15 +6,11 @@
 // An operator reads forward what a group makes.
 typedef struct Read { int op, from, to, made, read; } Read; // from, to: groups
 
-// Two time steps of one operator.
-typedef struct TimeStep { int first, op; } TimeStep;
-
 typedef struct Builder {
   Arena *arena;
   const Groups *groups;
   const Graph *graph;
   VEC(Read) reads;
-  VEC(TimeStep) steps;
   bool *in_layer; // by group
   int *parent;    // by group: sets that become layers, as a forest
   Layers layers;
@@ -80,64 +76,6 @@ static void list_reads(Builder *b) {
     const Read *read = &b->late.at[i];
     if (!forward[read->to]) forest_unite(b->parent, read->from, read->to);
     forward[read->to] = true;
-  }
-}
-
-// What two time steps of an operator have in common.
-static const char *step_key(const Builder *b, int i, const char *where) {
-  const Op *op = &b->graph->ops.at[i];
-  Text text = {.arena = b->arena};
-  text_printf(&text, "%s %s %d %d %d", where, op->name, op->loc.line, op->loc.col, (int)op->reduce);
-  for (int d = 0; d < op->n_dims; d++) text_printf(&text, " %s %lld", op->dims[d].name, (long long)op->dims[d].extent);
-  return text_str(&text);
-}
-
-typedef struct Steps {
-  Builder *b;
-  Names number, first; // of layer names; key -> number of the layer that had it first
-  Ints parent;         // by number of a layer name: those that are time steps of one, as a forest
-  int op;
-} Steps;
-
-static int number_of_layer(Steps *s, const char *layer) {
-  int number = names_get(&s->number, layer);
-  if (number >= 0) return number;
-  names_set(&s->number, layer, number = s->parent.len);
-  vec_push(s->b->arena, &s->parent, number);
-  return number;
-}
-
-// Two operators of one kind that read one parameter.
-static void note_parameter(void *ctx, int tensor) {
-  Steps *s = ctx;
-  const Tensor *t = graph_tensor(s->b->graph, tensor);
-  const char *layer = s->b->graph->ops.at[s->op].layer;
-  if (t->role != ROLE_PARAM || layer[0] == '\0') return;
-  const char *key = step_key(s->b, s->op, t->name);
-  const int number = number_of_layer(s, layer), first = names_get(&s->first, key);
-  if (first >= 0) forest_unite(s->parent.at, first, number);
-  else names_set(&s->first, key, number);
-}
-
-static void unite_time_steps(Builder *b) {
-  Steps s = {.b = b, .number.arena = b->arena, .first.arena = b->arena};
-  Names seen = {.arena = b->arena};
-  for (s.op = 0; s.op < b->graph->ops.len; s.op++)
-    if (is_forward(b, s.op)) op_visit_reads(&b->graph->ops.at[s.op], note_parameter, &s);
-  int *members = NEW_ARRAY(b->arena, int, s.parent.len);
-  for (int i = 0; i < s.parent.len; i++) members[forest_root(s.parent.at, i)]++;
-  for (int i = 0; i < b->graph->ops.len; i++) {
-    const int number = is_forward(b, i) ? names_get(&s.number, b->graph->ops.at[i].layer) : -1;
-    if (number < 0) continue;
-    const char *key = step_key(b, i, arena_printf(b->arena, "%d", forest_root(s.parent.at, number)));
-    const int first = names_get(&seen, key);
-    if (first < 0) {
-      names_set(&seen, key, i);
-      continue;
-    }
-    if (members[forest_root(s.parent.at, number)] > 1) forest_unite(b->parent, b->groups->of_op[first], b->groups->of_op[i]);
-    else if (b->groups->of_op[first] != b->groups->of_op[i]) continue;
-    vec_push(b->arena, &b->steps, (TimeStep){first, i});
   }
 }
 
@@ -271,17 +209,17 @@ static void join(DimSets *s, int x, int y) {
 
 static int set_of(const DimSets *s, int op, int dim) { return dim < 0 ? -1 : s->set[op * IR_MAX_DIMS + dim]; }
 
+// No product is divided along what it sums over.
 static void join_read(DimSets *s, const Read *read) {
   const Builder *b = s->b;
   const int maker = graph_tensor(b->graph, read->made)->producer;
   const Op *op = &b->graph->ops.at[maker];
   if (b->layers.of_group[read->from] != b->layers.of_group[read->to] || read->from == read->to || read->made != read->read) return;
-  for (int i = 0; i < op->n_out && op->kind == OP_COMPUTE; i++)
-    join(s, set_of(s, maker, i), set_of(s, read->op, sharding_dim_of(b->graph, &b->graph->ops.at[read->op], read->made, i)));
-}
-
-static void join_step(DimSets *s, const TimeStep *step) {
-  for (int d = 0; d < s->b->graph->ops.at[step->op].n_dims; d++) join(s, set_of(s, step->first, d), set_of(s, step->op, d));
+  const Op *reader = &b->graph->ops.at[read->op];
+  for (int i = 0; i < op->n_out && op->kind == OP_COMPUTE; i++) {
+    const int dim = sharding_dim_of(b->graph, reader, read->made, i);
+    if (dim < reader->n_out || b->groups->list.at[read->to].light) join(s, set_of(s, maker, i), set_of(s, read->op, dim));
+  }
 }
 
 static void list_sets(DimSets *s) {
@@ -310,12 +248,19 @@ static void add_dims(DimSets *s, Layer *layer, int op, bool *taken) {
   }
 }
 
-// Of a layer that nobody reads: what its first group makes last.
-static int last_result(const Builder *b, const Layer *layer) {
-  int last = layer->ops.at[0];
-  for (int i = 0; i < layer->ops.len; i++)
-    if (is_forward(b, layer->ops.at[i]) && b->groups->of_op[layer->ops.at[i]] == layer->groups.at[0]) last = layer->ops.at[i];
-  return last;
+// Of a layer that nobody reads: what its first group makes last or, where that is light and ends in a scalar, the largest of what it makes.
+static int main_result(const Builder *b, const Layer *layer) {
+  const Group *first = &b->groups->list.at[layer->groups.at[0]];
+  int found = first->ops.at[0];
+  double most = 0;
+  for (int i = 0; i < first->ops.len; i++) {
+    const int op = first->ops.at[i];
+    const double elements = (double)tensor_elements(graph_tensor(b->graph, b->graph->ops.at[op].out));
+    if (!is_forward(b, op) || (first->light && elements <= most)) continue;
+    found = op;
+    most = elements;
+  }
+  return found;
 }
 
 static void find_dims(Builder *b) {
@@ -323,7 +268,6 @@ static void find_dims(Builder *b) {
   DimSets s = {.b = b, .set = NEW_ARRAY(b->arena, int, n)};
   for (int i = 0; i < n; i++) s.set[i] = -1;
   list_sets(&s);
-  for (int i = 0; i < b->steps.len; i++) join_step(&s, &b->steps.at[i]);
   for (int i = 0; i < b->reads.len; i++) join_read(&s, &b->reads.at[i]);
   for (int i = 0; i < b->late.len; i++) join_read(&s, &b->late.at[i]);
   bool *taken = NEW_ARRAY(b->arena, bool, s.list.len);
@@ -333,7 +277,7 @@ static void find_dims(Builder *b) {
   }
   for (int l = 0; l < b->layers.list.len; l++) {
     Layer *layer = &b->layers.list.at[l];
-    if (layer->dims.len == 0) add_dims(&s, layer, last_result(b, layer), taken);
+    if (layer->dims.len == 0) add_dims(&s, layer, main_result(b, layer), taken);
   }
 }
 
@@ -359,7 +303,6 @@ Layers layers_of_groups(Arena *arena, const Groups *groups) {
   for (int g = 0; g < n; g++) b.parent[g] = g;
   find_members(&b);
   list_reads(&b);
-  unite_time_steps(&b);
   unite_with_maker(&b);
   number_layers(&b);
   list_edges(&b);

@@ -1,8 +1,8 @@
 // The training graph as OptCNN sees it: layers, each divided along the dimensions of what it makes, and tensors between them.
 // (Jia et al., ICML 2018, section 4.)
 //
-// A layer is a group of operators (groups.h) with all that is element-wise or normalises behind it and reads nothing but it; the time
-// steps of a recurrent layer, which share parameters and feed each other, are one layer. What is light and made of inputs alone (a mask of
+// A layer is a group of operators (groups.h) with all that is element-wise or normalises behind it and reads nothing but it; groups that
+// feed each other, as the time steps of a recurrent layer do, are one layer. What is light and made of inputs alone (a mask of
 // what is no padding, say) is of no layer: it is made where it is read.
 //
 //   conv2d, channel_bias, relu                one layer, with the dimensions n, co, p, q

@@ -73,11 +73,24 @@ static OpSharding chosen_sharding(const Choice *c, int op) {
   return configuration_sharding(configuration_of(c, lying.layer), &dims, c->costs->cost->mesh);
 }
 
+// What adds up partial sums, as over the windows of a convolution, leaves fewer of them to be reduced.
+static void leave_pending(const Choice *c, const Planner *planner, int op, OpSharding *s) {
+  for (int a = 0; a < planner->mesh.n_axes; a++)
+    s->pending[a] = s->dim[a] < 0 && plan_leaves_pending(planner, c->costs->graph, &c->costs->graph->ops.at[op], a);
+}
+
 static Plan plan_of(const Choice *c, const Model *model) {
   OpSharding *of_op = NEW_ARRAY(c->costs->arena, OpSharding, c->costs->graph->ops.len);
   Candidate *stored = NEW_ARRAY(c->costs->arena, Candidate, c->groups->list.len);
-  for (int i = 0; i < c->costs->graph->ops.len; i++)
-    if (c->groups->of_op[i] >= 0 && c->groups->list.at[c->groups->of_op[i]].kind == GROUP_OPS) of_op[i] = chosen_sharding(c, i);
+  Planner planner = *c->groups->planner;
+  planner.mesh = *c->costs->cost->mesh;
+  for (int i = 0; i < c->costs->graph->ops.len; i++) {
+    of_op[i] = sharding_replicate();
+    if (c->groups->of_op[i] < 0 || c->groups->list.at[c->groups->of_op[i]].kind != GROUP_OPS) continue;
+    of_op[i] = chosen_sharding(c, i);
+    leave_pending(c, &planner, i, &of_op[i]);
+    c->costs->graph->ops.at[i].sharding = of_op[i];
+  }
   for (int g = 0; g < c->groups->list.len; g++)
     if (c->groups->list.at[g].tensor >= 0) stored[g] = stored_candidate(c, &c->groups->list.at[g]);
   return shardings_plan(c->costs->arena, model, c->groups, c->costs->cost->mesh, of_op, stored);

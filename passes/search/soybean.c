@@ -1,9 +1,8 @@
 // soybean: the tilings that move fewest bytes, as in Wang, Huang and Li, "Unifying Data, Model and Hybrid Parallelism in Deep Learning
 // via Tensor Tiling" (2018).
 //
-// - A cut tiles every tensor by rows, by columns, or not at all: it is then on all ranks along the axis. Rows are the first
-//   dimension and columns the second; a tensor of three, samples of sequences, is a matrix of which two dimensions are rows.
-//   There are no tilings by the height and width of images and filters.
+// - A cut tiles every tensor along one dimension, a matrix by rows or by columns, or not at all: it is then on all ranks along the
+//   axis. There are no tilings by the height and width of images and filters, over which windows run.
 // - A product of matrices is done in one of three forms, whose operands and result are tiled so that nothing moves inside (rows and
 //   whole to rows, whole and columns to columns, columns and rows to sums that are pending): a convolution in the same, by
 //   samples, outputs and channels. Sums never leave an operator pending: they are reduced to the tilings in which they are read.
@@ -16,46 +15,77 @@
 // - 2^k devices are k cuts of all that the cuts before have left (cuts.h). Where there are not 2^k of them, an axis of p devices,
 //   a prime number, is one cut into p tiles.
 #include "../contraction.h"
-#include "../sharding.h"
 #include "cuts.h"
 #include "levels.h"
 #include "search.h"
 
 enum { MAX_STATES = 1 << 14 };
 
-static bool is_tiling(const Tensor *t, const AxisLayout *axis, const Cut *cut) {
-  if (axis->kind != LAYOUT_SHARD) return true;
-  return (t->rank <= 3 || axis->dim < 2) && cut_is_plain(&cut[axis->dim], t->extent[axis->dim]);
+// ---- height and width ----------------------------------------------------------------------------------------------
+
+// Dimensions of tensors and of groups, of which those are one set that go with each other.
+typedef struct Sets {
+  const Groups *groups;
+  int *parent;
+  int *first;      // by group: the number of its first dimension; that of a tensor's is tensor * IR_MAX_RANK
+  bool *in_window; // by number: it is read through windows
+} Sets;
+
+static int root(int *parent, int i) {
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
 }
 
-typedef struct Form { // an operator that splits a dimension in two
-  const Graph *graph;
-  Op op;
-  Mesh mesh;
-  bool tiled; // all that it has read so far
-} Form;
+static void unite(Sets *s, int i, int j) { s->parent[root(s->parent, i)] = root(s->parent, j); }
 
-static void check_operand(void *ctx, int tensor) {
-  Form *form = ctx;
-  const Layout layout = sharding_operand(form->graph, &form->op, tensor, &form->mesh);
-  form->tiled &= is_tiling(graph_tensor(form->graph, tensor), &layout.axis[0], layout.cut);
-}
+typedef struct Reading { // by an operator, with a dimension of its group
+  Sets *sets;
+  int dim, number; // of the operator; of the group
+} Reading;
 
-// Whether an operator that splits a dimension has its tensors tiled.
-static bool is_form(const Graph *graph, const GroupMember *member) {
-  Form form = {graph, graph->ops.at[member->op], {.n_axes = 1, .axis = {{"", 2}}}, true};
-  form.op.sharding = sharding_replicate();
-  plan_split(&form.op.sharding, 0, member->dim, member->unit, &form.mesh);
-  for (int a = 0; form.op.kind == OP_OPAQUE && a < form.op.opaque->n_args; a++) {
-    const OpaqueArg *arg = &form.op.opaque->args[a];
-    const Layout layout = sharding_argument(&form.op, arg, &form.mesh);
-    if (arg->tensor >= 0) form.tiled &= is_tiling(graph_tensor(graph, arg->tensor), &layout.axis[0], layout.cut);
+static void note_access(void *ctx, const Expr *e) {
+  const Reading *r = ctx;
+  if (e->kind != EXPR_ACCESS) return;
+  for (int i = 0; i < e->access.rank; i++) {
+    const Index *index = &e->access.index[i];
+    if (!index_uses(index, r->dim)) continue;
+    int uses = 0;
+    for (int d = 0; d < IR_MAX_DIMS; d++) uses += index_uses(index, d);
+    unite(r->sets, r->number, e->access.tensor * IR_MAX_RANK + i);
+    r->sets->in_window[r->number] |= uses > 1;
   }
-  if (form.op.kind == OP_OPAQUE) return form.tiled;
-  const Layout result = sharding_result(graph, &form.op, 0, &form.mesh);
-  op_visit_reads(&form.op, check_operand, &form);
-  return form.tiled && is_tiling(graph_tensor(graph, form.op.out), &result.axis[0], result.cut);
 }
+
+static void note_member(Sets *s, int group, int number, const GroupMember *member) {
+  const Graph *graph = s->groups->graph;
+  if (member->op < 0) {
+    unite(s, number, s->groups->list.at[group].tensor * IR_MAX_RANK + member->dim);
+    return;
+  }
+  const Op *op = &graph->ops.at[member->op];
+  Reading r = {s, member->dim, number};
+  if (op->kind == OP_COMPUTE) expr_visit(op->body, note_access, &r);
+  if (op->kind == OP_COMPUTE && member->dim < op->n_out) unite(s, number, op->out * IR_MAX_RANK + member->dim);
+}
+
+static Sets find_windows(Arena *arena, const Groups *groups) {
+  Sets s = {.groups = groups, .first = NEW_ARRAY(arena, int, groups->list.len)};
+  int n = groups->graph->tensors.len * IR_MAX_RANK;
+  for (int g = 0; g < groups->list.len; n += groups->list.at[g++].dims.len) s.first[g] = n;
+  s.parent = NEW_ARRAY(arena, int, n);
+  s.in_window = NEW_ARRAY(arena, bool, n);
+  for (int i = 0; i < n; i++) s.parent[i] = i;
+  for (int g = 0; g < groups->list.len; g++)
+    for (int d = 0; d < groups->list.at[g].dims.len; d++) {
+      const GroupDim *dim = &groups->list.at[g].dims.at[d];
+      for (int i = 0; i < dim->members.len; i++) note_member(&s, g, s.first[g] + d, &dim->members.at[i]);
+    }
+  for (int i = 0; i < n; i++)
+    if (s.in_window[i]) s.in_window[root(s.parent, i)] = true;
+  return s;
+}
+
+// ---- what is allowed -----------------------------------------------------------------------------------------------
 
 static bool has_product(const Groups *groups, const Group *group) {
   const Expr *const *terms;
@@ -64,14 +94,16 @@ static bool has_product(const Groups *groups, const Group *group) {
   return false;
 }
 
-static bool tiles(const Groups *groups, int number, int d) {
-  const Group *group = &groups->list.at[number];
-  if (d < 0) return group->kind != GROUP_OPS || !has_product(groups, group);
-  for (int i = 0; i < group->dims.at[d].members.len; i++) {
-    const GroupMember *member = &group->dims.at[d].members.at[i];
-    if (member->op >= 0 ? !is_form(groups->graph, member) : member->dim >= 2 && graph_tensor(groups->graph, group->tensor)->rank > 3) return false;
+static bool **tilings(Arena *arena, const Groups *groups) {
+  Sets sets = find_windows(arena, groups);
+  bool **allowed = NEW_ARRAY(arena, bool *, groups->list.len);
+  for (int g = 0; g < groups->list.len; g++) {
+    const Group *group = &groups->list.at[g];
+    allowed[g] = NEW_ARRAY(arena, bool, group->dims.len + 1);
+    allowed[g][0] = group->kind != GROUP_OPS || !has_product(groups, group);
+    for (int d = 0; d < group->dims.len; d++) allowed[g][d + 1] = !sets.in_window[root(sets.parent, sets.first[g] + d)];
   }
-  return true;
+  return allowed;
 }
 
 static CfnSolution one_cut(Arena *arena, const Cfn *cfn, bool *otherwise) {
@@ -80,6 +112,6 @@ static CfnSolution one_cut(Arena *arena, const Cfn *cfn, bool *otherwise) {
   return solution.feasible ? solution : cfn_solve(cfn, CUTS_BUDGET, NULL);
 }
 
-const CutRule soybean_rule = {GROUPS_BY_DIMS, tiles, one_cut, "by elimination, levels being too wide"};
+const CutRule soybean_rule = {GROUPS_BY_DIMS, tilings, one_cut, "by elimination, levels being too wide"};
 
 Plan search_soybean(Compilation *c) { return cuts_plan(c, &soybean_rule); }

@@ -15,9 +15,13 @@
 #include "cuts.h"
 #include "search.h"
 
-static bool divides(const Groups *groups, int group, int d) {
-  (void)groups, (void)group;
-  return d >= 0;
+static bool **all_dims(Arena *arena, const Groups *groups) {
+  bool **allowed = NEW_ARRAY(arena, bool *, groups->list.len);
+  for (int g = 0; g < groups->list.len; g++) {
+    allowed[g] = NEW_ARRAY(arena, bool, groups->list.at[g].dims.len + 1);
+    for (int d = 0; d < groups->list.at[g].dims.len; d++) allowed[g][d + 1] = true;
+  }
+  return allowed;
 }
 
 static CfnSolution least(Arena *arena, const Cfn *cfn, bool *otherwise) {
@@ -26,6 +30,6 @@ static CfnSolution least(Arena *arena, const Cfn *cfn, bool *otherwise) {
   return cfn_solve(cfn, CUTS_BUDGET, NULL);
 }
 
-const CutRule tofu_rule = {GROUPS_BY_PASS, divides, least, NULL};
+const CutRule tofu_rule = {GROUPS_BY_PASS, all_dims, least, NULL};
 
 Plan search_tofu(Compilation *c) { return cuts_plan(c, &tofu_rule); }
