@@ -160,6 +160,14 @@ static bool write_problem(const Driver *d, const Compilation *c) {
   return false;
 }
 
+// What no plan is below, or no choice by the planner's own sum.
+static void report_bound(const Driver *d, const Search *search, double scale, const char *unit) {
+  if (search->of_step)
+    fprintf(stderr, ", no plan on %s%s takes less than", mesh_text(d->arena, &search->mesh), search->of_fitting ? " that is estimated to fit" : "");
+  else fprintf(stderr, ", none of its choices comes to less than");
+  fprintf(stderr, " %.4g %s (gap %.2g %%)", search->bound * scale, unit, 100 * search_gap(search));
+}
+
 // What is proved of a plan that was searched.
 static void report_search(const Driver *d, const Search *search) {
   static const struct { const char *name; double scale; } units[] = {[SEARCH_SECONDS] = {"ms", 1e3}, [SEARCH_BYTES] = {"MB", 1e-6}};
@@ -170,10 +178,8 @@ static void report_search(const Driver *d, const Search *search) {
   }
   const double scale = units[search->unit].scale;
   const char *unit = units[search->unit].name;
-  fprintf(stderr, "parcc: searched: %.4g %s", search->cost * scale, unit);
-  if (search_proves(search))
-    fprintf(stderr, ", no plan%s takes less than %.4g %s (gap %.2g %%)", search->of_fitting ? " that is estimated to fit" : "",
-            search->bound * scale, unit, 100 * search_gap(search));
+  fprintf(stderr, "parcc: searched: %.4g %s%s", search->cost * scale, unit, search->of_step ? "" : " by the planner's own sum");
+  if (search_proves(search)) report_bound(d, search, scale, unit);
   fprintf(stderr, ", in %.2f s", d->plan_ms * 1e-3);
   if (search->how != NULL) fprintf(stderr, "; %s", search->how);
   if (search->approximate > 0)

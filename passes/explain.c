@@ -66,7 +66,7 @@ static void search_runner_up(const Explainer *e, int number, ExplainedGroup *g) 
     const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, NULL);
     if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
     const Plan plan = problem_plan(problem, solution.value);
-    const Search search = {.done = true, .cost = solution.cost, .bound = solution.bound};
+    const Search search = {.done = true, .cost = solution.cost, .bound = solution.bound, .of_step = true, .mesh = e->c->mesh};
     g->runner_up = outcome_of(e->c, PLAN_AUTO, &plan, NULL, &search, 0);
     g->runner_up_choice = explain_candidate_text(e, number, &problem->of[number].list[solution.value[number]]);
   }

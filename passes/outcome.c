@@ -34,7 +34,8 @@ const char *outcome_gib(Arena *arena, const Outcome *o) {
 }
 
 const char *outcome_gap(Arena *arena, const Outcome *o) {
-  return o->reason == NULL && o->search.done && search_proves(&o->search) ? arena_printf(arena, "%.2g", 100 * search_gap(&o->search)) : "-";
+  const bool proved = o->search.done && o->search.of_step && search_proves(&o->search);
+  return o->reason == NULL && proved ? arena_printf(arena, "%.2g", 100 * search_gap(&o->search)) : "-";
 }
 
 // ---- as JSON -------------------------------------------------------------------------------------------------------
@@ -53,6 +54,8 @@ void json_cost(Json *json, const Cost *cost, const Machine *machine) {
 static void json_search(Json *json, const Search *search) {
   static const char *const unit[] = {[SEARCH_SECONDS] = "seconds", [SEARCH_BYTES] = "bytes"};
   json_string(json, "search_minimises", unit[search->unit]);
+  json_bool(json, "search_of_step", search->of_step);
+  if (search->of_step) json_string(json, "search_mesh", mesh_text(json->text.arena, &search->mesh));
   json_real(json, "search_cost", search->cost);
   json_real(json, "search_bound", search->bound);
   json_real(json, "search_gap", search_gap(search));

@@ -24,7 +24,7 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
 const char *outcome_ms(Arena *arena, const Outcome *o, double seconds);
 const char *outcome_seconds(Arena *arena, const Outcome *o); // that planning took
 const char *outcome_gib(Arena *arena, const Outcome *o);
-const char *outcome_gap(Arena *arena, const Outcome *o);
+const char *outcome_gap(Arena *arena, const Outcome *o); // of the step, to what no plan on the mesh that was searched is below
 
 // Members of a JSON object.
 void json_cost(Json *json, const Cost *cost, const Machine *machine);

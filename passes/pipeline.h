@@ -14,7 +14,9 @@ typedef enum SearchUnit { SEARCH_SECONDS, SEARCH_BYTES } SearchUnit; // of a ste
 typedef struct Search {
   bool done;
   SearchUnit unit;
-  double cost, bound; // of the plan that it found, and of any plan at least (0: nothing is proved); INFINITY: it found none that fits, there is none
+  double cost, bound; // of the plan that it found, and of any that it searched at least (0: nothing is proved); INFINITY: it found none that fits, there is none
+  bool of_step;       // both are of the step that is predicted, and the bound is of all plans on `mesh`; else they are of the planner's own sum and choices
+  Mesh mesh;          // with of_step: that was searched
   bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once
   const Cfn *problem; // that it solved, where it is one; or NULL

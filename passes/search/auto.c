@@ -101,7 +101,7 @@ Plan search_auto(Compilation *c) {
   const int64_t budget = c->time_limit > 0 ? UNLIMITED : BUDGET;
   Contest contest = contest_new(c);
   SearchProblem *problem = new_problem(c, &contest, &c->mesh, &all);
-  c->search = (Search){.done = true, .cost = INFINITY, .bound = INFINITY};
+  c->search = (Search){.done = true, .cost = INFINITY, .bound = INFINITY, .of_step = true, .mesh = c->mesh};
   if (c->any_plan) {
     search_any(c, &contest, problem, budget / 8);
     if (contest.fits) c->search.cost = contest.cost;

@@ -133,12 +133,14 @@ expect 2 "no plan 'dota'; did you mean 'data'" m.dnn --search=dota
 expect 2 'expected random:SEED' m.dnn --plan=random:x
 expect 2 'needs --machine' m.dnn --search=auto
 expect 0 'predicted step time' m.dnn --machine=pcie2 --search=auto --time-limit=0.0001 -o auto.cu
-expect 0 'no plan takes less' m.dnn --machine=pcie2 -o auto.cu
+expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 -o auto.cu
+expect 0 "searched: .* ms by the planner's own sum, none of its choices comes to less" m.dnn --machine=pcie2 --search=optcnn -o auto.cu
+expect 0 "searched: .* MB by the planner's own sum, none of its choices comes to less" m.dnn --machine=pcie2 --search=soybean -o auto.cu
 expect 2 'time-limit goes with a search' m.dnn --time-limit=1
 expect 2 'time-limit goes with a search' m.dnn --machine=pcie2 --search=data --time-limit=1
 for seconds in 0 -1 nan x 1e9 ''; do expect 2 "time-limit: expected seconds, more than 0, found '$seconds'" m.dnn --time-limit="$seconds"; done
-expect 0 'no plan takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
-expect 0 'no plan takes less' m.dnn --machine=pcie2 --emit-problem=m.cfn
+expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
+expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 --emit-problem=m.cfn
 check "--emit-problem writes what is solved, and no program" [ -s m.cfn -a ! -e m_par.cu ]
 expect 0 '' m.dnn --machine=pcie2 --search=auto --emit-problem m.lp --stop-after=plan -q
 check "as a linear program, too" grep -q '^Minimize' m.lp
@@ -206,6 +208,7 @@ check "--quiet says nothing of it" [ ! -s stderr ]
 
 "$PARCC" m.dnn --ranks 2 --plan-out 2.plan
 expect 0 '^auto .* 0 ' m.dnn --machine=pcie2 --compare
+check "a gap is of the step: planners with a sum of their own have none" [ "$(awk '/^(optcnn|soybean|tofu) / { printf "%s", $10 }' stdout)" = --- ]
 check "--compare writes no program" [ ! -e m_par.cu ]
 expect 0 '^{.*"planner": "owt"' m.dnn --machine=pcie2 --compare --search=data,owt --json
 expect 0 '^auto  *3 ' m.dnn --machine=p100x4x4 --sweep devices=1..4+1
