@@ -52,8 +52,7 @@ static bool end_stage(Driver *d, int stage, const AstFile *file, const Compilati
     else pipeline_print(c, &text);
     if (to_stdout && !output_stdout(text_str(&text))) *code = EXIT_INPUT;
     if (d->options.dump_dir != NULL &&
-        !output_file(d->arena, arena_printf(d->arena, "%s/%02d.%s.txt", d->options.dump_dir, stage, name),
-                     text_str(&text)))
+        !output_file(d->arena, options_dump(d->arena, &d->options, d->stages, stage), text_str(&text)))
       *code = EXIT_INPUT;
   }
   d->started = now_ms();
@@ -82,14 +81,6 @@ Compilation driver_begin_plan(Driver *d, const AstFile *file, const ElabOptions 
   Compilation c = driver_begin(d, file, elab, mesh);
   for (int pass = 0; c.model != NULL && pass < pipeline_find("plan"); pass++) pipeline_run(&c, pass);
   return c;
-}
-
-// MODEL_par.cu in the current folder.
-static const char *default_out(Arena *arena, const char *model) {
-  const char *slash = strrchr(model, '/'), *base = slash != NULL ? slash + 1 : model;
-  const char *dot = strrchr(base, '.');
-  const size_t len = dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
-  return arena_printf(arena, "%.*s_par.cu", (int)len, str_eq(base, "-") ? "model" : base);
 }
 
 bool driver_read_plan(Driver *d, Compilation *c) {
@@ -217,9 +208,9 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
   if (plan->profile != NULL && !driver_write(d, o->profile_out, plan->profile)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
-  if ((o->stats || o->show_plan || o->plan_out != NULL || o->emit_problem != NULL || o->profile_out != NULL) && o->out == NULL) return EXIT_RIGHT;
+  const char *out = options_program(d->arena, o);
+  if (out == NULL) return EXIT_RIGHT;
   const char *text = codegen_print(c->program);
-  const char *out = o->out != NULL ? o->out : default_out(d->arena, o->model);
   if (!driver_write(d, out, text)) return EXIT_INPUT;
   if (o->verbose) fprintf(stderr, "parcc: %8.2f ms  emit\n", now_ms() - d->started);
   if (o->out == NULL && !o->quiet) fprintf(stderr, "parcc: wrote %s\n", out);

@@ -137,6 +137,7 @@ static int take_planner(Parser *p, const char *name) {
 
 // NAME,NAME...: several for a report about them. --search and --plan are one option: a plan by name; --plan draws, too.
 static int apply_search(Parser *p, const char *value) {
+  if (p->options->plan.kind == PLAN_RANDOM) return misuse("--plan=random and --search=%s are two plans", value);
   p->options->searches.len = 0;
   for (const char *at = value;; at++) {
     const size_t len = strcspn(at, ",");
@@ -153,6 +154,8 @@ static int apply_search(Parser *p, const char *value) {
 static int apply_plan(Parser *p, const char *value) {
   char *end = NULL;
   if (strncmp(value, "random:", 7) != 0) return apply_search(p, value);
+  if (p->options->searches.len > 0)
+    return misuse("--plan=%s and --search=%s are two plans", value, plan_source_name(p->options->searches.at[0].kind));
   errno = 0;
   p->options->plan = (PlanSource){.kind = PLAN_RANDOM, .seed = strtoull(value + 7, &end, 10)};
   if (end == value + 7 || *end != '\0' || errno != 0) return misuse("--plan: expected random:SEED, found '%s'", value);
@@ -401,28 +404,13 @@ static int take_model(Parser *p, const char *path) {
 static int check_plan(const Options *o) {
   if (o->show_plan && o->stop_after != NULL) return misuse("--show-plan needs all passes, --stop-after leaves some out");
   if (o->plan_given && o->plan_in != NULL) return misuse("%s and --plan-in are two plans", o->plan.kind == PLAN_RANDOM ? "--plan" : "--search");
-  if (o->plan_in != NULL && str_eq(o->plan_in, "-") && str_eq(o->model, "-"))
-    return misuse("--plan-in -: standard input is the model already");
-  if (o->plan_out == NULL) return -1;
-  if (o->stop_after != NULL && !str_eq(o->stop_after, "plan"))
+  if (o->plan_out != NULL && o->stop_after != NULL && !str_eq(o->stop_after, "plan"))
     return misuse("--plan-out needs all passes, or --stop-after=plan");
-  if (str_eq(o->plan_out, "-")) {
-    if (o->stats || o->show_plan || o->dump_after.len > 0 || (o->out != NULL && str_eq(o->out, "-")))
-      return misuse("--plan-out -: standard output is taken by another option");
-  } else if (str_eq(o->plan_out, o->model) || (o->out != NULL && str_eq(o->plan_out, o->out))) {
-    return misuse("--plan-out %s: the plan would overwrite the %s", o->plan_out,
-                  str_eq(o->plan_out, o->model) ? "model" : "program");
-  }
   return -1;
 }
 
 static int check_profile(const Options *o) {
-  if (o->profile_out == NULL) return -1;
-  if (o->stop_after != NULL) return misuse("--profile-out needs all passes, --stop-after leaves some out");
-  if (str_eq(o->profile_out, o->model)) return misuse("--profile-out %s: the profile would overwrite the model", o->model);
-  if (str_eq(o->profile_out, "-") && (o->stats || o->show_plan || o->dump_after.len > 0 || (o->out != NULL && str_eq(o->out, "-")) ||
-                                      (o->plan_out != NULL && str_eq(o->plan_out, "-"))))
-    return misuse("--profile-out -: standard output is taken by another option");
+  if (o->profile_out != NULL && o->stop_after != NULL) return misuse("--profile-out needs all passes, --stop-after leaves some out");
   return -1;
 }
 
@@ -430,7 +418,6 @@ static int check_problem(const Options *o) {
   if (o->emit_problem == NULL) return -1;
   if (o->plan.kind != PLAN_AUTO || o->plan_in != NULL) return misuse("--emit-problem writes what --search=auto solves; it goes with no other plan");
   if (o->stop_after != NULL && !str_eq(o->stop_after, "plan")) return misuse("--emit-problem needs all passes, or --stop-after=plan");
-  if (str_eq(o->emit_problem, o->model)) return misuse("--emit-problem %s: the problem would overwrite the model", o->model);
   return -1;
 }
 
@@ -458,7 +445,8 @@ static int check_search(Options *o) {
   return -1;
 }
 
-static int check_together(Arena *arena, Options *options) {
+static int check_together(const Parser *p) {
+  Options *options = p->options;
   if (options->model == NULL) return misuse("no model is given");
   int code = check_search(options);
   if (code >= 0) return code;
@@ -466,16 +454,12 @@ static int check_together(Arena *arena, Options *options) {
     return misuse("--stats needs all passes, --stop-after leaves some out");
   if (options->stop_after != NULL && options->out != NULL)
     return misuse("-o asks for a program, --stop-after ends before there is one");
-  const char *printed = options->stats ? "--stats" : options->show_plan ? "--show-plan" : options->dump_after.len > 0 ? "--dump-after" : NULL;
-  if (options->out != NULL && str_eq(options->out, "-") && printed != NULL)
-    return misuse("-o -: standard output is taken by %s", printed);
-  if (options->out != NULL && str_eq(options->out, options->model) && !str_eq(options->out, "-"))
-    return misuse("-o %s: the program would overwrite the model", options->out);
   code = options_check_reports(options);
-  if (code < 0) code = check_devices(arena, options);
+  if (code < 0) code = check_devices(p->arena, options);
   if (code < 0) code = check_problem(options);
   if (code < 0) code = check_profile(options);
-  return code < 0 ? check_plan(options) : code;
+  if (code < 0) code = check_plan(options);
+  return code < 0 ? options_check_files(p->arena, options, p->stages, p->n_stages) : code;
 }
 
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options) {
@@ -491,5 +475,5 @@ int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages
     else code = arg[1] == '-' ? parse_long(&p, argc, argv, &i) : parse_short(&p, argc, argv, &i);
     if (code >= 0) return code;
   }
-  return check_together(arena, options);
+  return check_together(&p);
 }

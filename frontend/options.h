@@ -31,6 +31,7 @@ typedef struct Options {
   const char *out;   // path, or "-": standard output; NULL: not given
   ElabOptions elab;
   const Machine *machine; // or NULL
+  const char *machine_file; // that it was read from, or NULL
   int devices; // by --devices; 0: not given
   Mesh mesh; // without the batch axis
   bool ranks_given, mesh_given; // by --ranks, --devices or --mesh; by --mesh
@@ -48,6 +49,7 @@ typedef struct Options {
   const char *strategies; // of which operators; NULL: not asked for
   bool measure;            // parcc profile: the program measures
   const Profile *profile;  // of the machine, or NULL
+  const char *profile_in;  // that it was read from, or NULL
   const char *profile_out; // path, or "-": standard output; NULL: not given
   bool compare;
   const char *explain; // what is asked about; NULL: nothing
@@ -75,6 +77,12 @@ int options_attach_profile(Arena *arena, Options *options);
 int options_fit_machine(Arena *arena, Options *options);
 // PARAMETER=VALUES of --sweep: numbers, and ranges A..B that double or, with +STEP behind, grow by steps.
 int options_take_sweep(Arena *arena, const char *value, Sweep *sweep);
+// Where the program is written: by -o, else MODEL_par.cu in the current folder; NULL: something else is asked for, and no program.
+const char *options_program(Arena *arena, const Options *options);
+// The file of --dump-dir for a stage.
+const char *options_dump(Arena *arena, const Options *options, const DriverStage *stages, int stage);
+// Whether no file that is written is one that is read or another one that is written. Returns -1 to go on, else the exit code.
+int options_check_files(Arena *arena, const Options *options, const DriverStage *stages, int n_stages);
 // Whether the options of reports go with the others.
 int options_check_reports(const Options *options);
 // Reads the command line. Returns -1 to go on, else the exit code of the process: --help and --version have been printed,

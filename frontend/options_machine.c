@@ -36,6 +36,7 @@ int options_take_machine(Arena *arena, const char *value, Options *options) {
   Machine *machine = NEW(arena, Machine);
   *machine = machine_read(value, text, len, &problems);
   options->machine = machine;
+  options->machine_file = value;
   return diag_problems(&problems) ? EXIT_INPUT : -1;
 }
 
@@ -48,6 +49,7 @@ int options_take_profile(Arena *arena, const char *path, Options *options) {
   Profile *profile = NEW(arena, Profile);
   *profile = profile_read(path, text, len, &problems);
   options->profile = profile;
+  options->profile_in = path;
   return diag_problems(&problems) ? EXIT_INPUT : -1;
 }
 

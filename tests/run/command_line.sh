@@ -166,6 +166,8 @@ expect 2 'would overwrite the program' m.dnn --plan-out x.cu -o x.cu
 expect 2 'or --stop-after=plan' m.dnn --plan-out x.plan --stop-after apply-plan
 expect 0 '' m.dnn --ranks 2 --plan-out stopped.plan --stop-after plan
 check "--stop-after=plan writes the same plan" cmp -s data.plan stopped.plan
+expect 2 'two plans' m.dnn --plan=random:1 --search=data
+expect 2 'two plans' m.dnn --search=data --plan=random:1
 expect 2 'cannot be named' m.dnn --mesh pin=2
 cp data.plan good.plan
 echo 'relu n/data' >>data.plan
@@ -284,6 +286,34 @@ printf -- '- relu  n/data\n+ relu  pin data=1\n- dense1  co/data\n+ store dense1
 check "what differs is listed" cmp expected stdout
 expect 2 'cannot read' plan diff a.plan missing.plan
 expect 2 'm.dnn:1:1: error: a plan begins with' plan diff a.plan m.dnn
+
+# No file that is written is one that is read, or another one that is written, by whatever path.
+cp "$root/samples/machines/pcie2.machine" pcie2.machine
+ln pcie2.machine linked.machine
+cp pcie2.machine m_par.cu
+cp pcie2.machine p.lp
+mkdir in
+cp m.dnn in/00.parse.txt
+expect 2 'o pcie2.machine: the program would overwrite the machine' m.dnn --machine=pcie2.machine -o pcie2.machine
+expect 2 'plan would overwrite the machine' m.dnn --machine=pcie2.machine --plan-out ./pcie2.machine
+expect 2 'profile would overwrite the machine' m.dnn --machine=pcie2.machine --profile-out linked.machine
+expect 2 'problem would overwrite the machine' m.dnn --machine=./p.lp --emit-problem=p.lp
+expect 2 'the default -o m_par.cu: the program would overwrite the machine' m.dnn --machine=./m_par.cu
+expect 2 'program would overwrite the machine' profile m.dnn --machine=pcie2.machine -o linked.machine
+expect 2 'would overwrite the profile that is read' m.dnn --machine=pcie2 --profile m.profile -o m.profile
+expect 2 'would overwrite the profile that is read' m.dnn --machine=pcie2 --profile m.profile --profile-out m.profile
+expect 2 'would overwrite the plan that is read' m.dnn --plan-in 2.plan -o folder/../2.plan
+expect 2 'profile would overwrite the plan' m.dnn --machine=pcie2 --profile-out new --plan-out ./new
+expect 2 'problem would overwrite the plan' m.dnn --machine=pcie2 --emit-problem new.lp --plan-out folder/../new.lp
+expect 2 'a dump would overwrite the model' in/00.parse.txt --dump-dir=in -o x.cu
+expect 2 'a dump would overwrite the program' m.dnn --dump-dir=in -o in/01.elaborate.txt
+expect 2 'standard output is taken by -o' m.dnn --machine=pcie2 -o - --profile-out -
+"$PARCC" - --machine=pcie2 --profile - <m.profile 2>stderr
+check "standard input is one file" [ $? -eq 2 ]
+check "what is read is as it was" cmp -s pcie2.machine "$root/samples/machines/pcie2.machine"
+expect 0 '' m.dnn --machine=pcie2 -o /dev/null --plan-out /dev/null --profile-out /dev/null
+expect 0 '' m.dnn --machine=./m_par.cu --plan-out new.plan -q
+rm m_par.cu
 
 cp a.cu before.cu
 expect 1 '' bad.dnn -o a.cu
