@@ -13,7 +13,7 @@ typedef struct Driver {
   const AstFile *prelude; // once it is parsed
   double started;         // of the stage at hand, in milliseconds
   double plan_ms;         // that the pass "plan" took
-  double data_step;       // seconds that are predicted of data parallelism; 0: there is no such plan, or nobody asks
+  double data_step;       // driver_data_step; 0 where nobody asks
 } Driver;
 
 double now_ms(void);
@@ -22,7 +22,7 @@ double now_ms(void);
 Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab, const Mesh *mesh);
 
 // Of a compilation before the pass "plan", with a machine: what a step is predicted to take under data parallelism, in seconds; 0:
-// there is no such plan.
+// there is no such plan; INFINITY: it does not fit.
 double driver_data_step(const Compilation *c);
 
 // The same before the pass "plan".

@@ -19,7 +19,7 @@ static bool has_plan(const Advice *a, const ElabOptions *elab, const Mesh *mesh)
   Search search = {0};
   Compilation c = driver_begin_plan(a->d, a->file, elab, mesh);
   c.any_plan = true;
-  return c.model != NULL && evaluate_planner(&c, PLAN_AUTO, &plan, &search) == NULL && search.cost < INFINITY;
+  return c.model != NULL && evaluate_planner(&c, (PlanSource){.kind = PLAN_AUTO}, &plan, &search) == NULL && search.cost < INFINITY;
 }
 
 static bool fits_devices(const Advice *a, int devices) {

@@ -1,4 +1,5 @@
 // The reports about plans of a model, --compare, --explain and --sweep, and about its operators, --show-strategies.
+#include <math.h>
 #include <unistd.h>
 
 #include "../ir/suggest.h"
@@ -7,6 +8,7 @@
 #include "../codegen/codegen.h"
 #include "../passes/explain.h"
 #include "../passes/profile_program.h"
+#include "../passes/search/contest.h"
 #include "../passes/strategies.h"
 #include "../passes/sweep.h"
 #include "diag.h"
@@ -22,7 +24,7 @@ static Outcome try_planner(const Compilation *c, PlanSourceKind kind) {
   Plan plan;
   Search search = {0};
   const double before = now_ms();
-  const char *refused = evaluate_planner(c, kind, &plan, &search);
+  const char *refused = evaluate_planner(c, (PlanSource){.kind = kind}, &plan, &search);
   const double seconds = (now_ms() - before) * 1e-3;
   return outcome_of(c, kind, refused == NULL ? &plan : NULL, refused, &search, seconds);
 }
@@ -30,9 +32,10 @@ static Outcome try_planner(const Compilation *c, PlanSourceKind kind) {
 double driver_data_step(const Compilation *c) {
   Plan plan;
   Search search;
-  if (evaluate_planner(c, PLAN_DATA, &plan, &search) != NULL) return 0;
-  const Evaluation data = evaluate_cost(c, &plan);
-  return data.refused == NULL ? data.cost.step : 0;
+  Contest alone = contest_new(c);
+  if (evaluate_planner(c, (PlanSource){.kind = PLAN_DATA}, &plan, &search) != NULL) return 0;
+  contest_offer(&alone, &plan, NULL);
+  return !alone.any ? 0 : alone.fits ? alone.cost : INFINITY;
 }
 
 // The planners that are asked for; else: all, or the default.
@@ -68,8 +71,8 @@ int driver_explain(Driver *d, const AstFile *file) {
   Plan plan = c.plan;
   if (o->plan_in == NULL) {
     Search search;
-    show_progress(d, arena_printf(d->arena, "parcc: %s", plan_source_name(o->plan.kind)));
-    const char *refused = evaluate_planner(&c, o->plan.kind, &plan, &search);
+    show_progress(d, arena_printf(d->arena, "parcc: %s", plan_source_text(d->arena, &o->plan)));
+    const char *refused = evaluate_planner(&c, o->plan, &plan, &search);
     show_progress(d, "");
     if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
   }
@@ -91,7 +94,7 @@ int driver_measure(Driver *d, const AstFile *file) {
   for (int i = 0; i < planners.len; i++) {
     Plan plan;
     Search search;
-    const char *refused = evaluate_planner(&c, planners.at[i].kind, &plan, &search);
+    const char *refused = evaluate_planner(&c, planners.at[i], &plan, &search);
     if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
     else profile_program_add(program, &c, &plan);
   }

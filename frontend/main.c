@@ -174,15 +174,20 @@ static void report_search(const Driver *d, const Search *search) {
   fprintf(stderr, ", in %.2f s", d->plan_ms * 1e-3);
   if (search->how != NULL) fprintf(stderr, "; %s", search->how);
   if (search->approximate > 0)
-    fprintf(stderr, "; what %d tensors that many operators read cost was counted for each of them", search->approximate);
+    fprintf(stderr, "; of %d tensor%s that many operators read the cost was counted for each of them", search->approximate, search->approximate == 1 ? "" : "s");
   fprintf(stderr, "\n");
+}
+
+static const char *times_as_fast(Arena *arena, double times) {
+  const char *text = arena_printf(arena, "%.3g", times);
+  return str_eq(text, "1") ? "as fast as" : arena_printf(arena, "%s times as fast as", text);
 }
 
 // What is predicted of the program.
 static void report_predicted(const Driver *d, const Compilation *c) {
-  fprintf(stderr, "parcc: predicted step time %.4g ms on %d devices of %s", c->predicted.step * 1e3, mesh_ranks(&c->mesh), c->machine->name);
-  if (d->data_step > 0)
-    fprintf(stderr, ", %.3g times as fast as data parallelism (%.4g ms)", d->data_step / c->predicted.step, d->data_step * 1e3);
+  fprintf(stderr, "parcc: predicted step time %.4g ms on %s", c->predicted.step * 1e3, machine_devices_text(d->arena, c->machine, mesh_ranks(&c->mesh)));
+  if (d->data_step == INFINITY) fprintf(stderr, ", where data parallelism does not fit");
+  else if (d->data_step > 0) fprintf(stderr, ", %s data parallelism (%.4g ms)", times_as_fast(d->arena, d->data_step / c->predicted.step), d->data_step * 1e3);
   fprintf(stderr, ", memory %.3g of %.3g GiB\n", (double)c->program->arena_bytes / GIB, c->machine->device.memory / GIB);
   if (c->search.done) report_search(d, &c->search);
 }

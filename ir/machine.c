@@ -15,10 +15,19 @@ const char *machine_unit_name(const Machine *machine, int level) {
   return level > 0 ? machine->level[level - 1].name : machine->device.name;
 }
 
+// "4 nodes"
+static const char *count_text(Arena *arena, int count, const char *unit) {
+  return arena_printf(arena, "%d %s%s", count, unit, count == 1 ? "" : "s");
+}
+
+const char *machine_devices_text(Arena *arena, const Machine *machine, int devices) {
+  return arena_printf(arena, "%s of %s", count_text(arena, devices, "device"), machine->name);
+}
+
 const char *machine_levels_text(Arena *arena, const Machine *machine) {
   Text text = {.arena = arena};
   for (int l = machine->n_levels - 1; l >= 0; l--)
-    text_printf(&text, "%s%d %s", text.len > 0 ? " of " : "", machine->level[l].count, machine_unit_name(machine, l));
+    text_printf(&text, "%s%s", text.len > 0 ? " of " : "", count_text(arena, machine->level[l].count, machine_unit_name(machine, l)));
   return text.len > 0 ? text_str(&text) : "one device";
 }
 

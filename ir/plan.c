@@ -12,6 +12,15 @@ const char *plan_source_name(PlanSourceKind kind) {
   return name[kind];
 }
 
+const char *plan_source_text(Arena *arena, const PlanSource *source) {
+  switch (source->kind) {
+  case PLAN_RANDOM: return arena_printf(arena, "random:%llu", (unsigned long long)source->seed);
+  case PLAN_FILE: return source->file;
+  case PLAN_MADE: fatal("plan: what is made already has no source");
+  default: return plan_source_name(source->kind);
+  }
+}
+
 const char *plan_subject_word(PlanSubject subject) {
   static const char *const word[PLAN_SUBJECTS] = {"", "op", "layer", "input", "store", "update"};
   return word[subject];

@@ -94,6 +94,7 @@ typedef struct PlanSource {
 } PlanSource;
 bool plan_source_searched(PlanSourceKind kind); // by what plans cost on a machine: PLAN_AUTO and those behind it
 const char *plan_source_name(PlanSourceKind kind); // "data" of PLAN_DATA; of those below PLAN_NAMED
+const char *plan_source_text(Arena *arena, const PlanSource *source); // its name, "random:7", or its file
 
 const char *plan_subject_word(PlanSubject subject); // "layer"; "" for PLAN_NAME
 // True if the name begins a line only behind the word for what it is: it is one of these words itself.

@@ -22,6 +22,7 @@ static void add_head(Table *t, const Machine *machine) {
   table_add_column(t, "GiB", true);
   table_add_column(t, "search", true);
   table_add_column(t, "gap %", true);
+  if (machine->profile != NULL) table_add_column(t, "measured", true);
   table_add_column(t, "x data", true);
   table_add_column(t, "", false);
 }
@@ -29,8 +30,12 @@ static void add_head(Table *t, const Machine *machine) {
 static const char *remark(Arena *arena, const Comparison *c, const Outcome *o) {
   const int used = mesh_ranks(&o->mesh), of = mesh_ranks(&c->compilation->mesh);
   if (o->reason != NULL) return o->reason;
-  const char *how = o->search.how != NULL ? o->search.how : "";
-  return used < of ? arena_printf(arena, "uses %d of the devices%s%s", used, how[0] != '\0' ? "; " : "", how) : how;
+  const char *mesh = mesh_text(arena, &o->mesh);
+  Text text = {.arena = arena};
+  if (used < of) text_printf(&text, "uses %d of the devices", used);
+  if (!str_eq(mesh, mesh_text(arena, &c->compilation->mesh))) text_printf(&text, "%smesh %s", text.len > 0 ? "; " : "", mesh);
+  if (o->search.how != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", o->search.how);
+  return text.len > 0 ? text_str(&text) : "";
 }
 
 static void add_row(Table *t, const Comparison *c, const Outcome *o) {
@@ -47,6 +52,7 @@ static void add_row(Table *t, const Comparison *c, const Outcome *o) {
   row.cell[n++] = outcome_gib(arena, o);
   row.cell[n++] = outcome_seconds(arena, o);
   row.cell[n++] = outcome_gap(arena, o);
+  if (c->compilation->machine->profile != NULL) row.cell[n++] = outcome_measured(arena, o);
   row.cell[n++] = isnan(times) ? "-" : arena_printf(arena, "%.2f", times);
   row.cell[n++] = remark(arena, c, o);
   vec_push(arena, &t->rows, row);
@@ -56,8 +62,8 @@ static const char *print_table(const Comparison *c) {
   const Compilation *of = c->compilation;
   Text text = {.arena = of->arena};
   Table table = {.arena = of->arena};
-  text_printf(&text, "%s on %d devices of %s, mesh %s, batch %lld: predicted, times in ms\n", of->model->name, mesh_ranks(&of->mesh),
-              of->machine->name, mesh_text(of->arena, &of->mesh), (long long)of->model->batch);
+  text_printf(&text, "%s on %s, mesh %s, batch %lld: predicted, times in ms\n", of->model->name,
+              machine_devices_text(of->arena, of->machine, mesh_ranks(&of->mesh)), mesh_text(of->arena, &of->mesh), (long long)of->model->batch);
   add_head(&table, of->machine);
   for (int i = 0; i < c->outcomes.len; i++) add_row(&table, c, &c->outcomes.at[i]);
   table_print(&table, &text);

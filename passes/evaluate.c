@@ -57,6 +57,7 @@ Evaluation evaluate_plan(const Compilation *c, const Plan *plan) {
     const int apply = pipeline_find("apply-plan");
     pipeline[apply].run(copy);
     found.cost = copy->predicted;
+    if (c->machine->profile != NULL) found.profile = profile_use(copy);
     found.tensor_bytes = tensor_bytes(copy);
     for (int pass = apply + 1; pass <= pipeline_find("plan-memory"); pass++) pipeline[pass].run(copy);
     found.arena_bytes = copy->program->arena_bytes;
@@ -79,11 +80,11 @@ Evaluation evaluate_cost(const Compilation *c, const Plan *plan) {
   return found;
 }
 
-const char *evaluate_planner(const Compilation *c, PlanSourceKind kind, Plan *plan, Search *search) {
+const char *evaluate_planner(const Compilation *c, PlanSource source, Plan *plan, Search *search) {
   Arena *arena = arena_new();
   Compilation copy = copy_compilation(c, arena);
   copy.arena = c->arena;
-  copy.plan_source = (PlanSource){.kind = kind};
+  copy.plan_source = source;
   cost_mark_inlined(copy.model->train);
   *plan = plan_of_source(&copy);
   *search = copy.search;

@@ -2,13 +2,14 @@
 #ifndef PARCC_PASSES_EVALUATE_H
 #define PARCC_PASSES_EVALUATE_H
 
-#include "pipeline.h"
+#include "profile.h"
 
 typedef struct Evaluation {
   const char *refused; // why it is no plan of this model, in the arena of the compilation; NULL: it is one
   Cost cost;           // of a training step
   double tensor_bytes; // of all tensors of a training step at once, each a buffer, on the rank that has most
   int64_t arena_bytes; // that a device needs; 0: not asked for
+  ProfileUse profile;  // of the machine, where it has one and all is asked for
 } Evaluation;
 
 // All of these require a compilation as it is before the pass "plan", or while that makes the plan, with a machine.
@@ -21,8 +22,8 @@ Evaluation evaluate_plan(const Compilation *c, const Plan *plan);
 // The cost alone, which is known much earlier.
 Evaluation evaluate_cost(const Compilation *c, const Plan *plan);
 
-// The plan that a planner with a name makes (below PLAN_NAMED), in the arena of the compilation, for its mesh; search: what the
+// The plan that a planner makes (a source below PLAN_FILE), in the arena of the compilation, for its mesh; search: what the
 // planner says of it. Returns NULL, or why there is none.
-const char *evaluate_planner(const Compilation *c, PlanSourceKind kind, Plan *plan, Search *search);
+const char *evaluate_planner(const Compilation *c, PlanSource source, Plan *plan, Search *search);
 
 #endif

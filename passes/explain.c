@@ -98,7 +98,7 @@ static Explainer explainer_new(const Compilation *c, const Plan *plan) {
 
 Explanation explain_plan(const Compilation *c, const Plan *plan, const char *name, bool candidates,
                          Problems *problems) {
-  Explanation explanation = {.compilation = c, .planner = c->plan_source.kind == PLAN_FILE ? c->plan_source.file : plan_source_name(c->plan_source.kind)};
+  Explanation explanation = {.compilation = c, .planner = plan_source_text(c->arena, &c->plan_source)};
   const bool searched = c->plan_source.kind == PLAN_AUTO;
   Explainer e = explainer_new(c, plan);
   if (e.applied == NULL) {

@@ -93,8 +93,8 @@ static void print_candidates(Arena *arena, const ExplainedGroup *g, Text *out) {
 static const char *print_text(const Explanation *x, bool candidates) {
   const Compilation *c = x->compilation;
   Text text = {.arena = c->arena};
-  text_printf(&text, "%s on %d devices of %s, mesh %s, plan '%s': predicted %.4g ms a step\n", c->model->name, mesh_ranks(&c->mesh),
-              c->machine->name, mesh_text(c->arena, &c->mesh), x->planner, x->step * 1e3);
+  text_printf(&text, "%s on %s, mesh %s, plan '%s': predicted %.4g ms a step\n", c->model->name,
+              machine_devices_text(c->arena, c->machine, mesh_ranks(&c->mesh)), mesh_text(c->arena, &c->mesh), x->planner, x->step * 1e3);
   for (int i = 0; i < x->groups.len; i++) {
     const ExplainedGroup *g = &x->groups.at[i];
     text_printf(&text, "\n%s%s%s\n", g->name, g->dims[0] != '\0' ? "  " : "", g->dims);

@@ -14,6 +14,7 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
   o.mesh = plan->mesh;
   o.reason = found.refused;
   o.cost = found.cost;
+  o.profile = found.profile;
   o.memory = (double)found.arena_bytes;
   if (o.memory > have) o.reason = arena_printf(c->arena, "needs %.3g GiB, a device has %.3g GiB", o.memory / GIB, have / GIB);
   return o;
@@ -36,6 +37,10 @@ const char *outcome_gib(Arena *arena, const Outcome *o) {
 const char *outcome_gap(Arena *arena, const Outcome *o) {
   const bool proved = o->search.done && o->search.of_step && search_proves(&o->search);
   return o->reason == NULL && proved ? arena_printf(arena, "%.2g", 100 * search_gap(&o->search)) : "-";
+}
+
+const char *outcome_measured(Arena *arena, const Outcome *o) {
+  return o->reason == NULL ? arena_printf(arena, "%d/%d", o->profile.measured, o->profile.of) : "-";
 }
 
 // ---- as JSON -------------------------------------------------------------------------------------------------------
@@ -73,6 +78,10 @@ void json_outcome(Json *json, const Outcome *o, const Machine *machine) {
   if (o->reason != NULL) json_string(json, "reason", o->reason);
   if (o->memory > 0) json_count(json, "peak_bytes", o->memory);
   if (o->reason == NULL) json_cost(json, &o->cost, machine);
+  if (o->reason == NULL && machine->profile != NULL) {
+    json_count(json, "measured_operators", o->profile.measured);
+    json_count(json, "measurable_operators", o->profile.of);
+  }
   json_real(json, "search_seconds", o->seconds);
   if (o->search.done) json_search(json, &o->search);
 }

@@ -3,7 +3,7 @@
 #define PARCC_PASSES_OUTCOME_H
 
 #include "../ir/json.h"
-#include "pipeline.h"
+#include "profile.h"
 
 typedef struct Outcome {
   const char *planner;
@@ -11,6 +11,7 @@ typedef struct Outcome {
   int64_t batch;
   const char *reason; // why there is no plan, or none that fits; NULL: there is one
   Cost cost;          // of a training step
+  ProfileUse profile; // of the machine: how many of its operators were measured
   double memory;      // bytes that are planned for a device; 0: there is no plan
   Search search;
   double seconds;     // that planning took
@@ -23,6 +24,7 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
 // Cells of tables: "-" where there is nothing to tell.
 const char *outcome_ms(Arena *arena, const Outcome *o, double seconds);
 const char *outcome_seconds(Arena *arena, const Outcome *o); // that planning took
+const char *outcome_measured(Arena *arena, const Outcome *o); // "12/30" operators: the times of the others are formulas
 const char *outcome_gib(Arena *arena, const Outcome *o);
 const char *outcome_gap(Arena *arena, const Outcome *o); // of the step, to what no plan on the mesh that was searched is below
 

@@ -95,7 +95,8 @@ const char *profile_print(const Compilation *c) {
   const Graph *graph = c->model->train;
   Text text = {.arena = c->arena};
   Names printed = {.arena = c->arena};
-  text_printf(&text, "profile %d # %s on %d devices of %s, as predicted\n", PROFILE_VERSION, c->model->name, mesh_ranks(&c->mesh), c->machine->name);
+  text_printf(&text, "profile %d # %s on %s, as predicted\n", PROFILE_VERSION, c->model->name,
+              machine_devices_text(c->arena, c->machine, mesh_ranks(&c->mesh)));
   for (int i = 0; i < graph->ops.len; i++) {
     const char *name = name_in_step(c, &graph->ops.at[i]);
     if (name == NULL || names_get(&printed, name) >= 0) continue;

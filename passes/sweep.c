@@ -39,6 +39,7 @@ static void add_row(Table *t, const SweepResult *s, int value, int planner) {
   row.cell[n++] = plan ? "yes" : "no";
   row.cell[n++] = outcome_seconds(arena, o);
   row.cell[n++] = outcome_gap(arena, o);
+  if (s->machine->profile != NULL) row.cell[n++] = outcome_measured(arena, o);
   row.cell[n++] = o->reason;
   vec_push(arena, &t->rows, row);
 }
@@ -57,6 +58,7 @@ static const char *print_table(Arena *arena, const SweepResult *s) {
   table_add_column(&t, "fits", false);
   table_add_column(&t, "search", true);
   table_add_column(&t, "gap %", true);
+  if (s->machine->profile != NULL) table_add_column(&t, "measured", true);
   table_add_column(&t, "", false);
   for (int p = 0; p < s->n_planners; p++)
     for (int v = 0; v < s->n_values; v++) add_row(&t, s, v, p);

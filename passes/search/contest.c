@@ -43,7 +43,7 @@ void contest_offer_planners(Contest *contest, PlanSourceKind but) {
     Plan plan;
     Search search;
     if (kind == (int)but || (plan_source_searched((PlanSourceKind)kind) && contest_is_over(contest))) continue;
-    if (evaluate_planner(contest->c, (PlanSourceKind)kind, &plan, &search) == NULL)
+    if (evaluate_planner(contest->c, (PlanSource){.kind = (PlanSourceKind)kind}, &plan, &search) == NULL)
       contest_offer(contest, &plan, plan_source_name((PlanSourceKind)kind));
   }
 }

@@ -197,7 +197,7 @@ sed 's/mesh data=2/mesh data=3/' good.plan >3.plan
 expect 1 "3.plan:2:1: error: the plan is for 3 devices, the machine 'pcie2' has 2" m.dnn --machine=pcie2 --plan-in 3.plan
 expect 0 '' m.dnn --machine="$root/samples/machines/pcie2.machine" --mesh=data=2 --search=data -o 2m.cu
 expect 0 '' m.dnn --ranks=2 -o 2d.cu
-check "the header says what the machine is" grep -q '^//   machine     pcie2: 2 gpu' 2m.cu
+check "the header says what the machine is" grep -q '^//   machine     pcie2: 2 gpus,' 2m.cu
 check "and what is predicted" grep -q '^//   predicted   .* ms a step: operators' 2m.cu
 sed -i '/^\/\/   machine /d; /^\/\/   predicted /d' 2m.cu
 check "else the machine does not change the program of a plan" cmp -s 2m.cu 2d.cu
@@ -205,6 +205,22 @@ expect 0 'memory .* GiB$' m.dnn --machine=pcie2 --search=data -o 2m.cu
 check "data parallelism is not compared with itself" sh -c '! grep -q "times as fast" stderr'
 expect 0 'times as fast as data parallelism (.* ms), memory .* GiB$' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 '(gap 0 %), in .* s' m.dnn --machine=pcie2 --search=auto -o auto.cu
+expect 0 'on 1 device of pcie2, as fast as data parallelism' m.dnn --machine=pcie2 --devices=1 -o auto.cu
+echo 'machine small { device gpu { f32 = 10 GFLOP/s; f64 = 5 GFLOP/s; memory = 4 MB; bandwidth = 100 GB/s; launch = 4 us; }
+  level node = 4 gpu { link = nvlink; bandwidth = 90 GB/s; latency = 1 us; } }' >small.machine
+expect 0 'ms on 4 devices of small, where data parallelism does not fit, memory' "$root/samples/mlp.dnn" --machine=small.machine -o auto.cu
+expect 0 '^data .*  needs 0.00763 GiB' "$root/samples/mlp.dnn" --machine=small.machine --compare
+check "a row says on which axes its plan is, where these are others" grep -q '^tofu .* mesh gpu1=2,gpu2=2; ' stdout
+check "beside what does not fit nothing is faster" [ "$(awk '/^model / { print $11 }' stdout)" = - ]
+expect 0 "plan 'random:2'" m.dnn --machine=pcie2 --plan=random:2 --explain dense1.w
+cp stdout drawn.txt
+expect 0 "plan 'random:3'" m.dnn --machine=pcie2 --plan=random:3 --explain dense1.w
+check "what is explained of a plan that is drawn is of its seed" sh -c '! cmp -s drawn.txt stdout'
+expect 0 '' m.dnn --machine=pcie2 --profile-out part.profile -q
+sed -i 3,4d part.profile
+expect 0 'gap %  measured  x data' m.dnn --machine=pcie2 --profile part.profile --compare
+check "a row says how much of it was measured" grep -Eq '^auto .* [1-9][0-9]*/[0-9]+ ' stdout
+expect 0 '"measured_operators": [1-9]' m.dnn --machine=pcie2 --profile part.profile --sweep=devices=1..2 --json
 expect 0 '' m.dnn --machine=pcie2 --search=auto -o auto.cu --quiet
 check "--quiet says nothing of it" [ ! -s stderr ]
 

@@ -42,7 +42,7 @@ static void evaluate_as_compiled(PlanSourceKind kind) {
   Plan plan;
   Search search;
   c.plan_source.kind = kind;
-  const char *before = printed(&c), *refused = evaluate_planner(&c, kind, &plan, &search);
+  const char *before = printed(&c), *refused = evaluate_planner(&c, (PlanSource){.kind = kind}, &plan, &search);
   CHECK_STR(printed(&c), before);
   CHECK((refused != NULL) == (kind == PLAN_MEGATRON)); // there is no attention
   if (refused == NULL) {

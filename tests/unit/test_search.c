@@ -208,7 +208,7 @@ static double least_of_planners(Trial *t) {
   for (int kind = 0; kind < PLAN_NAMED; kind++) {
     Plan plan;
     Search search;
-    if (kind == PLAN_AUTO || evaluate_planner(&t->c, (PlanSourceKind)kind, &plan, &search) != NULL) continue;
+    if (kind == PLAN_AUTO || evaluate_planner(&t->c, (PlanSource){.kind = (PlanSourceKind)kind}, &plan, &search) != NULL) continue;
     const Evaluation found = evaluate_plan(&t->c, &plan);
     if (found.refused == NULL && (double)found.arena_bytes <= t->machine.device.memory) least = fmin(least, found.cost.step);
   }
@@ -224,7 +224,7 @@ typedef struct Best { double cost, of_space; } Best; // of all plans; of those t
 
 static Best run_auto(Trial *t, Search *search) {
   Plan plan;
-  CHECK(evaluate_planner(&t->c, PLAN_AUTO, &plan, search) == NULL);
+  CHECK(evaluate_planner(&t->c, (PlanSource){.kind = PLAN_AUTO}, &plan, search) == NULL);
   const double of_space = least_cost(t, t->machine.device.memory);
   return (Best){fmin(of_space, least_of_planners(t)), of_space};
 }

@@ -1,7 +1,7 @@
 // small on 8 ranks. Written by parcc from predicted.dnn; edit freely, or run parcc again.
 //
 //   mesh        node=2 gpu=4
-//   machine     p100x4x4: 4 node of 4 gpu, 14.9 GiB on each
+//   machine     p100x4x4: 4 nodes of 4 gpus, 14.9 GiB on each
 //   plan        data parallel: the batch of 8 is divided over the ranks, parameters are on every rank
 //   predicted   0.249 ms a step: operators 0.075, update 0.01, changes of layout over node 0, cluster 0.164, local 0
 //   parameters  15
