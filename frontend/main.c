@@ -120,9 +120,12 @@ static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
 
 // The profile that is wanted, or NULL; and what of the one that is given is of use.
 static const char *profile_text(const Driver *d, const Compilation *c) {
-  if (d->options.profile != NULL && !d->options.quiet) {
+  if (d->options.profile != NULL) {
     const ProfileUse use = profile_use(c);
-    fprintf(stderr, "parcc: of %d operators that can be measured %d are\n", use.of, use.measured);
+    const bool few = use.measured == 0 || use.measured < use.of / 2;
+    if (few || !d->options.quiet)
+      fprintf(stderr, "parcc: %sof %d operators that can be measured %d are%s\n", few ? "warning: " : "", use.of, use.measured,
+              few ? ": the profile is of another model, another machine or other blocks" : "");
   }
   return d->options.profile_out != NULL ? profile_print(c) : NULL;
 }

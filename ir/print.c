@@ -27,7 +27,7 @@ void print_number(double value, ScalarType type, Text *out) {
   else text_printf(out, "%.17g", value);
 }
 
-static const char *infix_of(Fn fn) {
+const char *fn_infix(Fn fn) {
   switch (fn) {
   case FN_add: return "+";
   case FN_sub: return "-";
@@ -65,7 +65,7 @@ void print_expr(const Graph *graph, const Expr *e, const Dim *dims, Text *out) {
     text_printf(out, "]");
     return;
   case EXPR_CALL: {
-    const char *infix = infix_of(e->call.fn);
+    const char *infix = fn_infix(e->call.fn);
     if (infix == NULL) text_printf(out, "%s", fn_name(e->call.fn));
     text_printf(out, "(");
     for (int i = 0; i < fn_arity(e->call.fn); i++) {

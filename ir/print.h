@@ -5,6 +5,7 @@
 #include "graph.h"
 
 void print_index(const Index *index, const Dim *dims, Text *out);
+const char *fn_infix(Fn fn); // "+", or NULL: it is written as a call
 void print_number(double value, ScalarType type, Text *out);
 void print_expr(const Graph *graph, const Expr *e, const Dim *dims, Text *out);
 void print_dims(const Dim *dims, int n, bool extents, Text *out); // "n=64, c" with or without extents

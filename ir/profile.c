@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "machine_units.h"
-#include "utf8.h"
+#include "profile_key.h"
 
 static const double LONGEST = 1e6; // seconds
 
@@ -69,23 +69,20 @@ static bool take_time(Reader *r, double *seconds) {
 // The rest of the line, with single blanks.
 static const char *take_what(Reader *r, Loc *loc) {
   Text text = {.arena = r->problems->arena};
-  const char *from = r->at;
+  const char *from = r->at, *wrong, *what;
+  const char *rest = arena_strndup(text.arena, from, (size_t)(r->end - from));
+  if (!profile_key_right(rest, &wrong, &what) || wrong < rest + (r->end - from)) {
+    const char *at = from + (wrong - rest), *stop = at + 1;
+    while (stop < r->end && !is_blank(*stop)) stop++;
+    problem_add(r->problems, place_of(r, at, stop), "expected %s", what);
+    return NULL;
+  }
   while (r->at < r->end) {
-    const size_t n = utf8_shown(r->at, (size_t)(r->end - r->at));
-    if (n == 0) {
-      problem_add(r->problems, place_of(r, r->at, r->at + 1), "a byte that is no character");
-      return NULL;
-    }
-    text_printf(&text, "%.*s", (int)n, r->at);
-    r->at += n;
-    const bool blank = r->at < r->end && is_blank(*r->at);
-    skip_blanks(r);
-    if (blank && r->at < r->end) text_printf(&text, " ");
+    Loc of_word;
+    text_printf(&text, "%s%s", text.len > 0 ? " " : "", take_word(r, &of_word));
   }
   *loc = place_of(r, from, r->end);
-  if (text.len > 0) return text_str(&text);
-  problem_add(r->problems, place_of(r, r->end, r->end + 1), "expected what takes this time");
-  return NULL;
+  return text_str(&text);
 }
 
 static void read_head(Reader *r) {

@@ -13,5 +13,5 @@ fast  f32 each [a=1] x0[a]
 0x5 us  f32 each [a=8] x0[a]
 5 us  # nothing
 5
-1.5 ns  what is known to nobody is not used
+1.5 ns  f32 each [a=9] what is known to nobody is not used
 5 us  a ÿ byte
