@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-enum { MAX_OPTIONS = 4, MAX_STATES = 256 };
+// Where more states than MANY are possible, each axis is only as it was or as it is to be.
+enum { MAX_OPTIONS = 4, MANY_STATES = 256, MAX_STATES = 1 << MESH_MAX_AXES };
 
 typedef struct Option {
   AxisLayout axis;
@@ -311,7 +312,7 @@ static int search(Search *s, Routes *routes, int shape, int from, int to) {
   s->shape = shape, s->from = from, s->to = to;
   s->axes = reshard_axes(mesh, layout_at(s, from), layout_at(s, to));
   list_options(s, false);
-  if (s->n_states > MAX_STATES) list_options(s, true);
+  if (s->n_states > MANY_STATES) list_options(s, true);
   const int start = 0; // every axis as it was
   int end = -1;
   for (int i = 0; i < s->n_states; i++) {

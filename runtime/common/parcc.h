@@ -269,7 +269,7 @@ int parcc_finish(void);
 
 // ---- changes of layout ---------------------------------------------------------------------------------------------
 
-enum { PARCC_MAX_AXES = 7 };
+enum { PARCC_MAX_AXES = 10 }; // with that of the batch
 
 // How a dimension is divided: its units are dealt out in blocks over the slowest of a set of axes of the mesh (bits), each block
 // over the next, and so on, and a rank holds the window over its block (parcc_window). No axes: the whole extent.

@@ -88,6 +88,12 @@ expect 0 '[Pp]arameters' --stats m.dnn
 check "--stats writes no program" [ ! -e m_par.cu ]
 expect 0 '^{' --stats --json m.dnn
 
+# As many axes as there may be.
+nine=a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2,i=2
+expect 0 '' m.dnn -D batch=512 -D units=512 --mesh=$nine --plan=data -o nine.cu
+expect 0 '' m.dnn -D batch=512 -D units=512 --mesh=$nine --plan=random:3 -o nine.cu
+expect 2 'at most 9 axes' m.dnn --mesh=$nine,j=1
+
 # The comment of a block says of how many parts it is one, as its call does; some are windows.
 expect 0 '' "$root/tests/run/plans/halo.dnn" --mesh=gpu=3 --plan=random:1 -o halo.cu
 parts() { sed -n "$1" halo.cu | sort -u; }

@@ -1,5 +1,12 @@
 #include "../../ir/reshard.h"
+#include "../../runtime/common/parcc.h"
 #include "check.h"
+
+// The runtime includes nothing of the compiler.
+static void programs_have_room(void) {
+  CHECK_INT(PARCC_MAX_AXES, MESH_MAX_AXES);
+  CHECK_INT(PARCC_MAX_RANK, LAYOUT_MAX_RANK);
+}
 
 // Blocks of every extent over every number of ranks: in order, nothing lost, nothing twice, sizes at most a unit apart.
 static void blocks_tile_the_extent(void) {
@@ -84,4 +91,4 @@ static void cuts_tile_and_windows_reach(void) {
   }
 }
 
-CHECKS(TEST(cuts_tile_and_windows_reach), TEST(blocks_tile_the_extent), TEST(axes_as_prime_factors), TEST(meshes_count_ranks), TEST(layouts_compare_what_counts))
+CHECKS(TEST(programs_have_room), TEST(cuts_tile_and_windows_reach), TEST(blocks_tile_the_extent), TEST(axes_as_prime_factors), TEST(meshes_count_ranks), TEST(layouts_compare_what_counts))
