@@ -177,8 +177,9 @@ static int apply_time_limit(Parser *p, const char *value) {
   char *end;
   errno = 0;
   const double seconds = strtod(value, &end);
-  if (value[0] == '\0' || *end != '\0' || errno != 0 || !(seconds > 0 && seconds <= MAX_SECONDS))
-    return misuse("--time-limit: expected seconds, more than 0, found '%s'", value);
+  const bool decimal = value[0] != '\0' && value[strspn(value, "0123456789.eE+-")] == '\0'; // strtod takes more
+  if (!decimal || *end != '\0' || errno != 0 || !(seconds > 0 && seconds <= MAX_SECONDS))
+    return misuse("--time-limit: expected seconds, more than 0 and at most %d, found '%s'", MAX_SECONDS, value);
   p->options->time_limit = seconds;
   return -1;
 }

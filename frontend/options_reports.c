@@ -6,43 +6,50 @@
 
 enum { MAX_VALUE = 1 << 30, MAX_VALUES = 1000 };
 
-static bool take_number(const char **at, int64_t *number) {
-  char *end;
+// A number up to one of the signs, or up to "..". Returns NULL, or what is wrong.
+static const char *take_number(Arena *arena, const char **at, const char *signs, int64_t *number) {
+  const char *from = *at, *range = strstr(from, "..");
+  size_t len = strcspn(from, signs);
+  if (range != NULL && (size_t)(range - from) < len) len = (size_t)(range - from);
+  const char *text = arena_strndup(arena, from, len);
   errno = 0;
-  if (**at < '0' || **at > '9') return false;
-  *number = strtoll(*at, &end, 10);
-  *at = end;
-  return errno == 0 && *number >= 1 && *number <= MAX_VALUE;
+  *number = strtoll(text, NULL, 10);
+  *at += len;
+  const bool whole = len > 0 && strspn(text, "0123456789") == len;
+  if (whole && errno == 0 && *number >= 1 && *number <= MAX_VALUE) return NULL;
+  return arena_printf(arena, "expected a whole number from 1 to %d, found '%s'", MAX_VALUE, text);
 }
 
-// N, A..B or A..B+STEP
-static bool take_values(Arena *arena, const char **at, Sweep *sweep) {
+// N, A..B or A..B+STEP. The same.
+static const char *take_values(Arena *arena, const char **at, Sweep *sweep) {
   int64_t first, last, step = 0;
-  if (!take_number(at, &first)) return false;
+  const char *wrong = take_number(arena, at, ",", &first);
   last = first;
-  if (strncmp(*at, "..", 2) == 0) {
+  if (wrong == NULL && strncmp(*at, "..", 2) == 0) {
     *at += 2;
-    if (!take_number(at, &last) || last < first) return false;
-    if (**at == '+' && (++*at, !take_number(at, &step))) return false;
+    wrong = take_number(arena, at, ",+", &last);
+    if (wrong == NULL && last < first)
+      wrong = arena_printf(arena, "a range grows, and %lld is less than %lld", (long long)last, (long long)first);
+    if (wrong == NULL && **at == '+') ++*at, wrong = take_number(arena, at, ",", &step);
   }
+  if (wrong == NULL && **at != ',' && **at != '\0') wrong = arena_printf(arena, "expected ',' between values, found '%s'", *at);
+  if (wrong != NULL) return wrong;
   for (int64_t v = first; v <= last && sweep->values.len <= MAX_VALUES; v += step > 0 ? step : v) vec_push(arena, &sweep->values, v);
-  return true;
+  return NULL;
 }
 
 int options_take_sweep(Arena *arena, const char *value, Sweep *sweep) {
   const char *at = strchr(value, '=');
   if (sweep->parameter != NULL) return misuse("--sweep is given twice");
-  bool right = at != NULL && at > value;
-  if (right) {
-    sweep->parameter = arena_strndup(arena, value, (size_t)(at - value));
-    sweep->of_devices = str_eq(sweep->parameter, "devices");
-    do {
-      at++;
-      right = take_values(arena, &at, sweep);
-    } while (right && *at == ',');
-  }
-  if (!right || *at != '\0')
+  if (at == NULL || at == value)
     return misuse("--sweep %s: expected devices=VALUES or PARAMETER=VALUES, and as VALUES numbers and ranges such as 1,2,8..64", value);
+  sweep->parameter = arena_strndup(arena, value, (size_t)(at - value));
+  sweep->of_devices = str_eq(sweep->parameter, "devices");
+  do {
+    at++;
+    const char *wrong = take_values(arena, &at, sweep);
+    if (wrong != NULL) return misuse("--sweep %s: %s", value, wrong);
+  } while (*at == ',');
   return sweep->values.len <= MAX_VALUES ? -1 : misuse("--sweep %s: more than %d values", value, MAX_VALUES);
 }
 

@@ -24,7 +24,7 @@ typedef struct {
   bool *given; // SEED: whether it was
 } Option;
 
-static bool read_number(const char *text, unsigned long long most, unsigned long long *value) {
+bool options_read_count(const char *text, unsigned long long most, unsigned long long *value) {
   if (*text < '0' || *text > '9') return false; // strtoull takes signs and blanks
   char *end;
   errno = 0;
@@ -32,7 +32,8 @@ static bool read_number(const char *text, unsigned long long most, unsigned long
   return *end == '\0' && errno == 0 && *value <= most;
 }
 
-static bool read_real(const char *text, double *value) {
+bool options_read_real(const char *text, double *value) {
+  if (strspn(text, "0123456789.eE+-") < strlen(text)) return false; // strtod takes hexadecimal numbers and blanks, too
   if (*text != '.' && (*text < '0' || *text > '9')) return false;
   char *end;
   *value = strtod(text, &end);
@@ -48,16 +49,16 @@ static bool set_option(const Option *option, const char *text, Fault *fault) {
     *(const char **)option->value = text;
     return true;
   case COUNT:
-    if (!read_number(text, 1ull << 53, &number))
+    if (!options_read_count(text, 1ull << 53, &number))
       return fault_set(fault, FAIL_MISUSE, "--%s wants a number from 0 to 2^53, not '%s'", option->name, text);
     *(long *)option->value = (long)number;
     return true;
   case REAL:
-    if (!read_real(text, option->value))
+    if (!options_read_real(text, option->value))
       return fault_set(fault, FAIL_MISUSE, "--%s wants a number of at least 0, not '%s'", option->name, text);
     return true;
   case SEED:
-    if (!read_number(text, ~0ull, &number))
+    if (!options_read_count(text, ~0ull, &number))
       return fault_set(fault, FAIL_MISUSE, "--%s wants a number from 0 to 2^64 - 1, not '%s'", option->name, text);
     *(unsigned long long *)option->value = number;
     *option->given = true;

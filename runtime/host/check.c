@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "options.h"
 #include "parcc.h"
 
 int parcc_checking;
@@ -23,19 +24,16 @@ static _Noreturn void misuse(const char *name, const char *value, const char *wa
 // Before main: the first stream that is created must already know.
 __attribute__((constructor)) static void read_settings(void) {
   const char *value = getenv("PARCC_HOST_CHECK");
-  char *end;
   if (value == NULL || *value == '\0' || (*value == '0' && value[1] == '\0')) return;
   if (*value != '1' || value[1] != '\0') misuse("PARCC_HOST_CHECK", value, "0 or 1");
   if (&parcc_built_for_check == NULL)
     misuse("PARCC_HOST_CHECK", value, "this program was not built by parcc-cc --check");
   parcc_checking = 1;
   if ((value = getenv("PARCC_HOST_SEED")) != NULL) {
-    seed = strtoull(value, &end, 10);
-    if (end == value || *end != '\0') misuse("PARCC_HOST_SEED", value, "a whole number");
+    if (!options_read_count(value, ~0ull, &seed)) misuse("PARCC_HOST_SEED", value, "a whole number");
   }
   if ((value = getenv("PARCC_HOST_TIMEOUT")) != NULL) {
-    timeout = strtod(value, &end);
-    if (end == value || *end != '\0' || !(timeout > 0)) misuse("PARCC_HOST_TIMEOUT", value, "seconds, more than 0");
+    if (!options_read_real(value, &timeout) || timeout == 0) misuse("PARCC_HOST_TIMEOUT", value, "seconds, more than 0");
   }
 }
 

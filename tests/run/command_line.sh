@@ -144,7 +144,7 @@ expect 0 "searched: .* ms by the planner's own sum, none of its choices comes to
 expect 0 "searched: .* MB by the planner's own sum, none of its choices comes to less" m.dnn --machine=pcie2 --search=soybean -o auto.cu
 expect 2 'time-limit goes with a search' m.dnn --time-limit=1
 expect 2 'time-limit goes with a search' m.dnn --machine=pcie2 --search=data --time-limit=1
-for seconds in 0 -1 nan x 1e9 ''; do expect 2 "time-limit: expected seconds, more than 0, found '$seconds'" m.dnn --time-limit="$seconds"; done
+for seconds in 0 -1 nan x 1e9 inf 0x10 ' 1' ''; do expect 2 "time-limit: expected seconds, more than 0 and at most 1000000, found '$seconds'" m.dnn --time-limit="$seconds"; done
 expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 --emit-problem=m.cfn
 check "--emit-problem writes what is solved, and no program" [ -s m.cfn -a ! -e m_par.cu ]
@@ -268,10 +268,13 @@ expect 2 'two reports' m.dnn --machine=pcie2 --compare --sweep=devices=2
 expect 2 'and so do --devices' m.dnn --machine=pcie2 --devices=2 --sweep=devices=2
 expect 2 'several planners go with' m.dnn --machine=pcie2 --search=data,owt
 expect 2 'given twice' m.dnn --machine=pcie2 --sweep=devices=2 --sweep=batch=2
-for wrong in devices =2 devices= devices=0 devices=-1 devices=2x devices=2, devices=4..2 devices=2..4+0 devices=2..4+ \
-             batch=99999999999999999999; do
-  expect 2 "sweep $wrong: expected devices=VALUES" m.dnn --machine=pcie2 --sweep "$wrong"
+for wrong in devices =2; do expect 2 "sweep $wrong: expected devices=VALUES" m.dnn --machine=pcie2 --sweep "$wrong"; done
+for wrong in devices=: devices=0:0 devices=-1:-1 devices=2x:2x devices=2,: devices=2..4+0:0 devices=2..4+: devices=2..: lr=0.5:0.5 \
+             devices=1..99999999999999:99999999999999 batch=99999999999999999999:99999999999999999999 batch=2+2:2+2 batch=0x10:0x10; do
+  expect 2 "sweep ${wrong%:*}: expected a whole number from 1 to 1073741824, found '${wrong##*:}'" m.dnn --machine=pcie2 --sweep "${wrong%:*}"
 done
+expect 2 'a range grows, and 2 is less than 4' m.dnn --machine=pcie2 --sweep devices=4..2
+expect 2 "expected ',' between values, found '..4'" m.dnn --machine=pcie2 --sweep devices=1..2..4
 expect 2 'more than 1000 values' m.dnn --machine=pcie2 --sweep=batch=1..5000+1
 
 expect 0 '' m.dnn --machine=pcie2 --search=data --profile-out m.profile
