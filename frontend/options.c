@@ -301,7 +301,7 @@ static const OptionSpec table[] = {
     {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
-    {0, "search", "NAME,...", apply_search, "who plans (several: only for --compare, --sweep and parcc profile): data (default), model, owt, megatron, fsdp, single; auto (default with --machine): the cheapest plan on it; optcnn: each layer in its own way; soybean, tofu: few bytes"},
+    {0, "search", "NAME,...", apply_search, "who plans (several: only for --compare, --sweep and parcc profile): data (default), model, owt, megatron, fsdp, single; auto (default with --machine): the cheapest plan on its axes; optcnn: each layer in its own way; soybean, tofu: few bytes"},
     {0, "time-limit", "SECONDS", apply_time_limit, "a search ends after so long, with the best plan that it has found"},
     {0, "plan", "random:SEED", apply_plan, "the plan is drawn at random; with a NAME the same as --search"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
