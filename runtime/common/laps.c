@@ -8,7 +8,6 @@
 
 static double *best;     // seconds, by part; 0: not yet
 static int n_parts;
-static bool printed;
 static double last, empty = INFINITY; // when the last part ended; the shortest part without work
 
 static void note(int part, double seconds) {
@@ -36,7 +35,4 @@ void parcc_laps(const char *const *what, int n) {
     if (best[i] > 0) printf("%.4g us  %s\n", fmax(best[i] - empty, shortest) * 1e6, what[i]);
   if (fflush(stdout) != 0) fail_alone(FAIL_RUN, "cannot write the profile to standard output");
   free(best);
-  printed = true;
 }
-
-bool laps_printed(void) { return printed; }

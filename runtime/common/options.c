@@ -201,8 +201,10 @@ void options_print_help(const ParccModel *model) {
   Option table[N_OPTIONS];
   make_table(&options, table);
   printf("Usage: %s%s --data DIR|synthetic [OPTION]...\n", model->ranks > 1 ? "mpiexec -n N " : "", model->name);
-  printf("Trains the network of %s on %d rank%s, %ld samples a step", model->source, model->ranks,
-         model->ranks == 1 ? "" : "s", model->batch);
+  if (model->measures) printf("Measures operators of the network of %s, and prints their times as a profile", model->source);
+  else
+    printf("Trains the network of %s on %d rank%s, %ld samples a step", model->source, model->ranks, model->ranks == 1 ? "" : "s",
+           model->batch);
   if (model->ranks > 1) printf(" (N must be %d)", model->ranks);
   if (model->steps > 0) printf("; %ld steps by default", model->steps);
   else if (model->epochs > 0) printf("; %ld epoch%s by default", model->epochs, model->epochs == 1 ? "" : "s");

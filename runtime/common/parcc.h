@@ -12,6 +12,7 @@
 #define PARCC_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__CUDACC__) || defined(PARCC_CUDA)
@@ -121,6 +122,7 @@ typedef struct {
   const char *whole_batches; // an operator that needs all samples of a batch, so that an evaluation takes whole batches only
                              // and says what it leaves out; NULL: the last batch may be smaller
   int sampled;               // the input, integers [batch, time], that --sample generates; -1: none
+  bool measures;             // it trains nothing, but prints a profile (parcc_laps), and nothing else
 } ParccModel;
 
 // PARCC_STATE: running statistics and the like; PARCC_OPTIMIZER: what the optimizer remembers, which --init does not take.

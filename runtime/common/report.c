@@ -84,7 +84,7 @@ static void print_left_out(void) {
 }
 
 static void print_summary(void) {
-  if (options_only_sample(&run.options) || laps_printed()) return;
+  if (options_only_sample(&run.options) || run.model->measures) return;
   const char *name = run.model->name;
   printf("%s: %ld step%s, %.3f s", name, steps_done, steps_done == 1 ? "" : "s", trained);
   if (steps_done > 0)

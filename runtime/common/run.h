@@ -54,9 +54,6 @@ void report_step(long step, double lr, const double *scalars, const double *norm
 void report_eval(const double *means, long samples);
 void report_finish(void);
 
-// ---- laps.c
-bool laps_printed(void); // standard output is a profile
-
 // ---- steps.c
 bool steps_plan(Fault *fault);   // how many steps
 long run_samples(long step);     // samples of the training split that so many steps have seen

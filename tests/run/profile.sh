@@ -10,7 +10,7 @@ measure() {
   "$PARCC" profile "$root/samples/$name.dnn" "$@" -o "$name.cu" || { fail "parcc profile $name"; return 1; }
   # shellcheck disable=SC2086 # a list of options
   "$PARCC_CC" --target=host $build "$name.cu" -o "$name" || { fail "$name.cu does not build"; return 1; }
-  "./$name" --data synthetic --quiet >"$name.profile" || { fail "$name.cu does not run"; return 1; }
+  "./$name" --data synthetic >"$name.profile" 2>said || { fail "$name.cu does not run"; return 1; }
 }
 
 # used NAME SEARCH OPTION...: all that can be measured is
@@ -28,5 +28,8 @@ small="$on -D batch=8 -D width=32 -D context=4"
   measure lenet '' $on --search=data,model && used lenet data $on && used lenet model $on
   measure charlm --check $small --search=data,owt && used charlm data $small && used charlm owt $small
 }
+check "nothing but the profile is printed" [ ! -s said ]
+./lenet --help >said
+check "nor does it say that it trains" sh -c 'grep -q "^Measures operators of .*lenet.dnn, and prints their times as a profile; [0-9]* steps" said && ! grep -q Trains said'
 check "and is there once" [ -z "$(sed 's/^[^ ]* us  //' lenet.profile | sort | uniq -d)" ]
 finish
