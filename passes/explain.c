@@ -12,8 +12,23 @@ static void mean(bool *meant, int group) {
   if (group >= 0) meant[group] = true;
 }
 
-// Says what is wrong with a name that nothing has: the same as of a line of a plan.
+// The tensor of the loss or metric of this name, or NULL.
+static const char *find_scalar(const Graph *train, const char *name) {
+  const Scalar *found = NULL;
+  for (int i = 0; i < train->losses.len; i++)
+    if (str_eq(train->losses.at[i].name, name)) found = &train->losses.at[i];
+  for (int i = 0; i < train->metrics.len; i++)
+    if (str_eq(train->metrics.at[i].name, name)) found = &train->metrics.at[i];
+  return found != NULL ? graph_tensor(train, found->tensor)->name : NULL;
+}
+
+// Says what is wrong with a name that nothing has: that it is another name of an operator's result, or the same as of a line of a plan.
 static void refuse(const Explainer *e, const char *name, Problems *problems) {
+  const char *result = find_scalar(e->c->model->train, name);
+  if (result != NULL && !str_eq(result, name)) {
+    problem_add(problems, (Loc){0}, "'%s' is no operator or layer; the operator that makes it is '%s'", name, result);
+    return;
+  }
   Plan line = {.model = e->c->model->name, .mesh = e->c->mesh};
   Mesh mesh = e->c->mesh;
   mesh.axis[mesh.n_axes++] = (MeshAxis){"batch", 1};
