@@ -75,9 +75,10 @@ static void search_runner_up(const Explainer *e, int number, ExplainedGroup *g) 
   const Other other = {e, number};
   const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = all_others, .ctx = &other};
   const Compilation *copy = evaluate_copy(e->c, &e->whole.plan, arena);
-  if (all_others(&other, arena, &e->groups, number, &e->c->mesh).n > 0) {
-    cost_mark_inlined(copy->model->train);
-    const SearchProblem *problem = problem_new(arena, copy->model, &e->c->mesh, e->c->machine, &space);
+  const bool others = all_others(&other, arena, &e->groups, number, &e->c->mesh).n > 0;
+  cost_mark_inlined(copy->model->train);
+  const SearchProblem *problem = others ? problem_new(arena, copy->model, &e->c->mesh, e->c->machine, &space) : NULL;
+  if (problem != NULL) {
     const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, NULL);
     if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
     const Plan plan = problem_plan(problem, solution.value);

@@ -43,6 +43,7 @@ struct Routes {
   VEC(Step) steps;
   VEC(RouteCost) ways;
   VEC(int64_t) moves; // reshard_moved
+  int64_t tried;      // steps, of all ways that were searched
 };
 
 bool route_cheaper(RouteCost a, RouteCost b) {
@@ -105,6 +106,8 @@ int routes_layout(Routes *routes, const Layout *layout) {
   }
   return number_of_options(routes, option, layout);
 }
+
+int64_t routes_tried(const Routes *routes) { return routes->tried; }
 
 const Layout *routes_layout_at(const Routes *routes, int number) { return &routes->layouts.at[number].layout; }
 
@@ -329,6 +332,7 @@ static int search(Search *s, Routes *routes, int shape, int from, int to) {
   s->state[start].reached = true;
   for (int i = start; i >= 0 && i != end; i = nearest(s->state, s->n_states)) {
     s->state[i].done = true;
+    routes->tried += s->n_states;
     relax(s, i, end);
     for (int k = 0; k < s->n_states; k++)
       if (k != i && k != end && may_gain(&s->state[i], &s->state[end])) relax(s, i, k);

@@ -21,6 +21,8 @@ const Layout *routes_layout_at(const Routes *routes, int number);
 // The shape of a tensor, with the size of its elements.
 int routes_shape(Routes *routes, const Tensor *tensor);
 RouteCost routes_cost(Routes *routes, int shape, int from, int to); // of route_find
+// How many steps have been tried in all: what it takes to find ways, the same every time.
+int64_t routes_tried(const Routes *routes);
 
 enum { ROUTE_MAX_STEPS = 2 * MESH_MAX_AXES + 2 };
 

@@ -30,10 +30,11 @@ static const char *idle_axes(const Compilation *c, const Plan *plan) {
   return arena_printf(c->arena, "along %s all ranks do the same: %d %s would do", text_str(&text), ranks, devices);
 }
 
-static const char *how(const Compilation *c, const Contest *contest, double searched) {
+static const char *how(const Compilation *c, const Contest *contest, double searched, bool too_large) {
   const char *idle = idle_axes(c, &contest->plan);
   Text text = {.arena = c->arena};
   if (contest->late) text_printf(&text, "the time limit ended it");
+  if (too_large) text_printf(&text, "%sthere are too many plans to search all", text.len > 0 ? "; " : "");
   if (contest->name != NULL) text_printf(&text, "%sthe plan is '%s'", text.len > 0 ? "; " : "", contest->name);
   if (contest->name != NULL && searched < INFINITY) text_printf(&text, ": what was searched takes %.4g ms", searched * 1e3);
   if (idle != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", idle);
@@ -41,9 +42,9 @@ static const char *how(const Compilation *c, const Contest *contest, double sear
 }
 
 static SearchProblem *new_problem(Compilation *c, const Contest *contest, const Mesh *mesh, const ProblemSpace *space) {
-  SearchProblem *problem = problem_new(c->arena, c->model, mesh, c->machine, space);
-  problem->cfn.until = contest->until;
-  return problem;
+  ProblemSpace until = *space;
+  until.until = contest->until;
+  return problem_new(c->arena, c->model, mesh, c->machine, &until);
 }
 
 static CfnSolution solve(SearchProblem *problem, int64_t budget) {
@@ -64,9 +65,9 @@ static void search_all(Compilation *c, Contest *contest, SearchProblem *problem,
 
 // Whether anything fits: what takes least time to find out first.
 static void search_any(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
-  if (!fit_is_possible(c, problem)) return;
+  if (problem != NULL && !fit_is_possible(c, problem)) return;
   contest_offer_planners(contest, PLAN_AUTO);
-  if (!contest->fits) search_all(c, contest, problem, budget);
+  if (!contest->fits && problem != NULL) search_all(c, contest, problem, budget);
 }
 
 // The same with `used` of the ranks along an axis only. False where even what was best with all of them takes longer so.
@@ -76,6 +77,7 @@ static bool search_used(Compilation *c, Contest *contest, const Plan *best, doub
   const Plan same = fewer_plan(c->arena, best, &mesh, axis);
   if (contest_is_less(cost, evaluate_cost(c, &same).cost.step)) return false;
   SearchProblem *problem = new_problem(c, contest, &mesh, &fewer);
+  if (problem == NULL) return false;
   const CfnSolution solution = solve(problem, budget);
   const Plan plan = problem_plan(problem, solution.value);
   const double before = contest->cost;
@@ -107,7 +109,9 @@ Plan search_auto(Compilation *c) {
     if (contest.fits) c->search.cost = contest.cost;
     return contest.plan;
   }
-  search_all(c, &contest, problem, budget);
+  if (problem != NULL) search_all(c, &contest, problem, budget);
+  else c->search.bound = 0;
+  const bool too_large = problem == NULL && !contest_is_over(&contest);
   if (contest.fits && !c->search.of_fitting) search_fewer(c, &contest, budget); // fewer devices have less memory
   const double searched = contest.fits ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
@@ -115,6 +119,6 @@ Plan search_auto(Compilation *c) {
   // Costs are sums of the same in another order. A plan of another planner need be none of those that were searched.
   if (contest.fits && !contest_is_less(c->search.bound, contest.cost)) c->search.bound = contest.cost;
   if (contest.fits && contest.name != NULL) c->search.bound = 0;
-  c->search.how = how(c, &contest, searched);
+  c->search.how = how(c, &contest, searched, too_large);
   return contest.plan;
 }

@@ -54,12 +54,13 @@ Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *g
   const Group *group = &groups->list.at[number];
   (void)ctx;
   const int choices = choices_of(group) + 1 + adds_up(groups, group);
-  int n = 1;
-  for (int a = 0; a < mesh->n_axes; a++) n *= mesh->axis[a].size > 1 ? choices : 1;
+  int64_t n = 1;
+  for (int a = 0; a < mesh->n_axes && n <= MOST_CANDIDATES; a++) n *= mesh->axis[a].size > 1 ? choices : 1;
+  if (n > MOST_CANDIDATES) return (Candidates){0, NULL};
   Candidates c = {0, NEW_ARRAY(arena, Candidate, n)};
-  for (int i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n; i++) {
     Candidate *candidate = &c.list[c.n];
-    for (int a = mesh->n_axes - 1, rest = i; a >= 0; a--) {
+    for (int a = mesh->n_axes - 1, rest = (int)i; a >= 0; a--) {
       candidate->choice[a] = CANDIDATE_NOTHING;
       if (mesh->axis[a].size == 1) continue;
       candidate->choice[a] = choice_of(group, rest % choices);
@@ -72,13 +73,48 @@ Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *g
 
 // ---- the network ---------------------------------------------------------------------------------------------------
 
+// Fills p->of; false: there are too many.
+static bool list_candidates(SearchProblem *p, const ProblemSpace *space) {
+  p->of = NEW_ARRAY(p->arena, Candidates, p->groups.list.len);
+  for (int g = 0; g < p->groups.list.len; g++) {
+    const bool loose = p->groups.list.at[g].kind == GROUP_LOOSE;
+    p->of[g] = (loose ? problem_all_candidates : space->candidates)(space->ctx, p->arena, &p->groups, g, p->cost.mesh);
+    if (p->of[g].n == 0) return false;
+  }
+  return true;
+}
+
+// What groups cost, and what tensors do between them; false: it is too much, or the time is up.
+static bool fill(SearchProblem *p) {
+  const int n = p->groups.list.len;
+  const int *like = groups_alike(p->arena, &p->groups, p->of);
+  Ports *ports = NEW(p->arena, Ports);
+  *ports = ports_new(p);
+  double **own = NEW_ARRAY(p->arena, double *, n), **inner = NEW_ARRAY(p->arena, double *, n);
+  for (int g = 0; g < n; g++) {
+    if (problem_is_late(p)) return false;
+    own[g] = like[g] == g ? NEW_ARRAY(p->arena, double, p->of[g].n) : own[like[g]];
+    if (like[g] == g) ports_add_group(ports, g, own[g]);
+    else ports_add_alike(ports, g, like[g]);
+  }
+  for (int g = 0; g < n; g++) {
+    inner[g] = NEW_ARRAY(p->arena, double, p->of[g].n);
+    memcpy(inner[g], own[g], sizeof *own[g] * (size_t)p->of[g].n);
+    vec_push(p->arena, &p->cfn.variables, (CfnVariable){.name = p->groups.list.at[g].name, .n_values = p->of[g].n, .cost = inner[g]});
+  }
+  p->tables = tables_add(p, ports, inner);
+  return p->tables != NULL;
+}
+
+bool problem_is_late(const SearchProblem *p) { return p->cfn.until > 0 && steady_seconds() >= p->cfn.until; }
+
 SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const ProblemSpace *space) {
   SearchProblem *p = NEW(arena, SearchProblem);
   Plan *nothing = NEW(arena, Plan);
   Mesh *kept = NEW(arena, Mesh);
   *nothing = (Plan){.model = model->name};
   *kept = *mesh;
-  *p = (SearchProblem){.arena = arena, .scratch = arena_new(), .model = model, .unit = space->unit, .cfn = {.arena = arena}};
+  *p = (SearchProblem){.arena = arena, .scratch = arena_new(), .model = model, .unit = space->unit, .cfn = {.arena = arena, .until = space->until}};
   p->cost = space->unit == SEARCH_SECONDS ? cost_model(arena, machine, kept, model->f64) : (CostModel){machine, kept, model->f64, NULL};
   p->routes = routes_new(arena, kept, space->unit == SEARCH_SECONDS ? &p->cost : NULL);
   p->planner = space->before != NULL ? space->before->planner : planner_new(arena, model, nothing, kept);
@@ -86,31 +122,11 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   p->groups = space->before != NULL ? space->before->groups : groups_of_graph(&p->planner);
   if (space->before == NULL) p->groups = groups_in_parts(&p->groups, space->parts);
   p->groups.planner = &p->planner;
-  const int n = p->groups.list.len;
-  p->of = NEW_ARRAY(arena, Candidates, n);
-  for (int g = 0; g < n; g++) {
-    const bool loose = p->groups.list.at[g].kind == GROUP_LOOSE;
-    p->of[g] = loose ? problem_all_candidates(NULL, arena, &p->groups, g, kept) : space->candidates(space->ctx, arena, &p->groups, g, kept);
-  }
   for (int t = 0; t < p->groups.graph->tensors.len; t++) graph_tensor(p->groups.graph, t)->layout = layout_replicated();
   for (int i = 0; i < p->groups.graph->ops.len; i++) p->model->train->ops.at[i].sharding = sharding_replicate();
-  const int *like = groups_alike(arena, &p->groups, p->of);
-  Ports *ports = NEW(arena, Ports);
-  *ports = ports_new(p);
-  double **own = NEW_ARRAY(arena, double *, n), **inner = NEW_ARRAY(arena, double *, n);
-  for (int g = 0; g < n; g++) {
-    own[g] = like[g] == g ? NEW_ARRAY(arena, double, p->of[g].n) : own[like[g]];
-    if (like[g] == g) ports_add_group(ports, g, own[g]);
-    else ports_add_alike(ports, g, like[g]);
-  }
-  for (int g = 0; g < n; g++) {
-    inner[g] = NEW_ARRAY(arena, double, p->of[g].n);
-    memcpy(inner[g], own[g], sizeof *own[g] * (size_t)p->of[g].n);
-    vec_push(arena, &p->cfn.variables, (CfnVariable){.name = p->groups.list.at[g].name, .n_values = p->of[g].n, .cost = inner[g]});
-  }
-  p->tables = tables_add(p, ports, inner);
+  const bool built = list_candidates(p, space) && fill(p);
   arena_free(p->scratch);
-  return p;
+  return built ? p : NULL;
 }
 
 // ---- solving it ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@
 #include "candidate.h"
 #include "cfn.h"
 
-// All ways to divide a group that are looked at: one at least.
+// All ways to divide a group that are looked at; none: there are too many.
 typedef Candidates ProblemCandidates(const void *ctx, Arena *arena, const Groups *groups, int group, const Mesh *mesh);
 
 // Which plans are looked at, and by what they are compared.
@@ -21,7 +21,11 @@ typedef struct ProblemSpace {
   const struct SearchProblem *before; // of the same graph, whose groups are taken; or NULL
   ProblemCandidates *candidates;
   const void *ctx;
+  double until; // time (steady_seconds) at which the problem is given up; 0: none
 } ProblemSpace;
+
+// Of a group; of the large tables of a problem; steps that are tried for the ways between layouts (some ten seconds).
+enum { MOST_CANDIDATES = 1 << 16, MOST_ENTRIES = 1 << 24, MOST_TRIED = 1 << 28 };
 
 typedef struct SearchProblem {
   Arena *arena;
@@ -39,13 +43,16 @@ typedef struct SearchProblem {
   Routes *routes;
 } SearchProblem;
 
-// Every choice that leaves each rank some of each dimension that is split.
+// At most MOST_CANDIDATES choices are looked at: every one that leaves each rank some of each dimension that is split.
 ProblemCandidates problem_all_candidates;
 // Whether a candidate does.
 bool problem_is_useful(const Group *group, const Candidate *candidate, const Mesh *mesh);
 
-// The mesh is without the batch. Shardings and layouts of the training graph are overwritten.
+// NULL: it is too large, or the time is up. The mesh is without the batch. Shardings
+// and layouts of the training graph are overwritten.
 SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const ProblemSpace *space);
+// Whether the time at which it is given up is over.
+bool problem_is_late(const SearchProblem *problem);
 // Lets the operators and stored tensors of a group lie as a candidate of it says (laying.c); only what it stores; or only one of its
 // operators, a view by how its operand lies.
 void problem_lay_group(SearchProblem *problem, int group, int candidate);

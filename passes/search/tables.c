@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { MAX_TABLE = 1 << 14 };
+enum { MAX_TABLE = 1 << 14, OFTEN = 1 << 10 }; // every OFTEN entries it is seen whether it is time to end
 
 typedef VEC(const Port *) PortList;
 
@@ -24,6 +24,8 @@ struct Tables {
   VEC(const double *) tables;
   PortList *of; // by tensor
   VEC(Approximated) approximated;
+  int64_t entries; // of tables larger than MAX_TABLE
+  bool bounded, ended; // it is built, and ends when that is too much or takes too long; it has
 };
 
 // ---- one cost ------------------------------------------------------------------------------------------------------
@@ -98,10 +100,13 @@ typedef struct Shared {
   VEC(int) fixed; // states
 } Shared;
 
+static bool is_over(const SearchProblem *p) { return routes_tried(p->routes) > MOST_TRIED || problem_is_late(p); }
+
 static const double *make_table(Tables *t, const Shared *shared, int64_t size) {
   double *cost = NEW_ARRAY(t->p->arena, double, size);
   int class[CFN_MAX_ARITY] = {0};
   for (int64_t entry = 0; entry < size; entry++) {
+    if (t->bounded && entry % OFTEN == 0 && (t->ended = is_over(t->p))) break;
     int *state = NEW_ARRAY(t->p->scratch, int, shared->n + shared->fixed.len);
     for (int i = 0; i < shared->n; i++) state[i] = shared->port[i]->state[class[i]];
     for (int i = 0; i < shared->fixed.len; i++) state[shared->n + i] = shared->fixed.at[i];
@@ -170,6 +175,14 @@ static void take_share(Tables *t, const Shared *pair, int sharers) {
   f->cost = t->tables.at[number];
 }
 
+static bool has_room(Tables *t, const Shared *pair) {
+  int64_t size = 1;
+  for (int i = 0; i < pair->n; i++) size *= pair->port[i]->n_states;
+  t->entries += size > MAX_TABLE ? size : 0;
+  t->ended = t->ended || t->entries > MOST_ENTRIES;
+  return !t->ended;
+}
+
 static void add_pairs(Tables *t, int tensor, const PortList *ports) {
   const Port *maker = NULL;
   const int first = t->p->cfn.functions.len;
@@ -180,6 +193,7 @@ static void add_pairs(Tables *t, int tensor, const PortList *ports) {
     if (ports->at[i] == maker) continue;
     pair.port[pair.n++] = ports->at[i];
     if (maker != NULL) pair.port[pair.n++] = maker;
+    if (!has_room(t, &pair)) return;
     add_function(t, &pair);
     if (t->p->unit == SEARCH_SECONDS) take_share(t, &pair, ports->len - (maker != NULL));
   }
@@ -206,14 +220,15 @@ static void add_tensor(Tables *t, int tensor, const PortList *ports) {
 Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
   const int n = p->groups.graph->tensors.len;
   Tables *tables = NEW(p->arena, Tables);
-  *tables = (Tables){.p = p, .ports = ports, .own = own, .cost_numbers.arena = p->arena, .table_numbers.arena = p->arena};
+  *tables = (Tables){.p = p, .ports = ports, .own = own, .cost_numbers.arena = p->arena, .table_numbers.arena = p->arena, .bounded = true};
   tables->of = NEW_ARRAY(p->arena, PortList, n);
   for (int i = 0; i < ports->list.len; i++) vec_push(p->arena, &tables->of[ports->list.at[i].tensor], &ports->list.at[i]);
-  for (int t = 0; t < n; t++) {
+  for (int t = 0; t < n && !tables->ended; t++) {
     if (tables->of[t].len > 0) add_tensor(tables, t, &tables->of[t]);
     arena_reset(p->scratch);
   }
-  return tables;
+  tables->bounded = false;
+  return tables->ended ? NULL : tables;
 }
 
 // ---- what is not exact ---------------------------------------------------------------------------------------------

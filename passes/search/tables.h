@@ -6,7 +6,7 @@
 
 typedef struct Tables Tables;
 
-// Adds to p->cfn a function for every tensor that several groups touch in several ways. What is chosen by one group alone is added
+// NULL: the large ones have more than MOST_ENTRIES, ways between layouts took more than MOST_TRIED, or the time of p is up. Adds to p->cfn a function for every tensor that several groups touch in several ways. What is chosen by one group alone is added
 // to own[group][candidate], what by none to the constant. Of a tensor that too many groups touch in too many ways each group pays
 // for what it would need alone: where bytes are compared all of it, else a share, which is never too much. Those are
 // counted in p->n_approximate.

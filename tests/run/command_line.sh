@@ -93,6 +93,9 @@ nine=a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2,i=2
 expect 0 '' m.dnn -D batch=512 -D units=512 --mesh=$nine --plan=data -o nine.cu
 expect 0 '' m.dnn -D batch=512 -D units=512 --mesh=$nine --plan=random:3 -o nine.cu
 expect 2 'at most 9 axes' m.dnn --mesh=$nine,j=1
+# Where there are too many plans to search all, or the time is up before all are known, those of other planners are taken.
+expect 0 'too many plans to search all; the plan is' m.dnn --machine=dgx-h100 --mesh=$nine -o nine.cu
+expect 0 'the time limit ended it; the plan is' "$root/samples/mlp.dnn" --machine=v100x8x8 --mesh=a=2,b=2,c=2,d=2,e=2 --time-limit=0.5 -o five.cu
 
 # The comment of a block says of how many parts it is one, as its call does; some are windows.
 expect 0 '' "$root/tests/run/plans/halo.dnn" --mesh=gpu=3 --plan=random:1 -o halo.cu
