@@ -145,7 +145,12 @@ static void write_problem_to(FILE *file, const void *what) {
 // What was solved, also where it has no solution. False after an error.
 static bool write_problem(const Driver *d, const Compilation *c) {
   ProblemFile problem = {.cfn = c->search.problem, .name = c->model->name};
-  if (d->options.emit_problem == NULL || problem.cfn == NULL) return true;
+  if (d->options.emit_problem == NULL) return true;
+  if (problem.cfn == NULL && c->problems.list.len > 0) return true; // which will be told
+  if (problem.cfn == NULL) {
+    fprintf(stderr, "parcc: error: --emit-problem: there is no problem: %s\n", c->search.how);
+    return false;
+  }
   cfn_format_of(d->options.emit_problem, &problem.format);
   const int64_t entries = cfn_write_entries(problem.cfn);
   if (entries <= CFN_WRITE_MAX) return output_written(d->arena, d->options.emit_problem, write_problem_to, &problem);

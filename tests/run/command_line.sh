@@ -160,6 +160,7 @@ expect 2 'no other plan' m.dnn --machine=pcie2 --plan-in data.plan --emit-proble
 expect 2 'or --stop-after=plan' m.dnn --machine=pcie2 --emit-problem m.cfn --stop-after=lower
 expect 2 'would overwrite the model' m.lp --machine=pcie2 --emit-problem m.lp
 expect 1 "cannot write 'no/m.cfn'" m.dnn --machine=pcie2 --emit-problem no/m.cfn
+expect 1 'there is no problem: the time limit' m.dnn --machine=p100x4x4 --mesh=a=2,b=2,c=2,d=2 --time-limit=0.000001 --emit-problem=m.cfn
 ln -s /dev/full full.lp
 expect 1 'cannot write .*full.lp.: No space' m.dnn --machine=pcie2 --emit-problem full.lp
 expect 2 'is given twice' m.dnn --machine=pcie2 --emit-problem m.cfn --emit-problem m.lp
