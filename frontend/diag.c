@@ -55,11 +55,11 @@ static bool find_line(Loc loc, const char **line, size_t *len) {
     if (!str_eq(s->name, loc.file)) continue;
     const char *at = s->text, *end = s->text + s->len;
     for (int n = 1; n < loc.line && at; n++) {
-      at = end - at ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+      at = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
       if (at) at++;
     }
     if (!at) return false;
-    const char *newline = end - at ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+    const char *newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
     *line = at;
     *len = (size_t)((newline ? newline : end) - at);
     if (*len && at[*len - 1] == '\r') --*len;
