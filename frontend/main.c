@@ -17,7 +17,6 @@
 #include "driver.h"
 #include "output.h"
 
-static const double GIB = 1024.0 * 1024 * 1024;
 enum { STAGE_PARSE, STAGE_ELABORATE, FIRST_PASS }; // stages before the pipeline's passes
 
 double now_ms(void) { return steady_seconds() * 1e3; }

@@ -16,6 +16,7 @@
 #include "problems.h"
 
 enum { MACHINE_MAX_LEVELS = 5 };
+#define GIB (1024.0 * 1024 * 1024) // bytes: in what reports give memory
 
 typedef struct MachineDevice {
   const char *name;

@@ -2,8 +2,6 @@
 
 #include "evaluate.h"
 
-static const double GIB = 1024.0 * 1024 * 1024;
-
 Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *plan, const char *refused, const Search *search,
                    double seconds) {
   Outcome o = {.planner = plan_source_name(planner), .mesh = c->mesh, .batch = c->model->batch, .reason = refused, .search = *search,
