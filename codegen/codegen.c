@@ -366,7 +366,8 @@ static void print_model(const Codegen *g, Text *out) {
     if (str_eq(m->inputs.at[i].name, m->sampled_input)) sampled = i;
   if (sampled < 0) text_printf(out, "    .sampled = -1, // no text can be generated\n");
   else text_printf(out, "    .sampled = %d, // %s: its next value is drawn from what evaluate makes\n", sampled, name_in_comment(g->arena, m->sampled_input));
-  if (p->measured.len > 0) text_printf(out, "    .measures = true, // prints a profile, and nothing else\n");
+  if (p->measured.len == 0) text_printf(out, "    .measures = false, // it trains\n");
+  else text_printf(out, "    .measures = true, // prints a profile, and nothing else\n");
   text_printf(out, "};\n");
 }
 

@@ -404,6 +404,7 @@ static const ParccModel model = {
     .learning_rate = learning_rate,
     .whole_batches = NULL, // the last batch of an evaluation may be smaller
     .sampled = 0, // token: its next value is drawn from what evaluate makes
+    .measures = false, // it trains
 };
 
 static void place_tensors(void) {

@@ -884,6 +884,7 @@ static const ParccModel model = {
     .learning_rate = learning_rate,
     .whole_batches = NULL, // the last batch of an evaluation may be smaller
     .sampled = -1, // no text can be generated
+    .measures = false, // it trains
 };
 
 static void place_tensors(void) {

@@ -1034,6 +1034,7 @@ static const ParccModel model = {
     .learning_rate = learning_rate,
     .whole_batches = "distances (opaque.dnn:16)", // puts samples of a batch together
     .sampled = -1, // no text can be generated
+    .measures = false, // it trains
 };
 
 static void place_tensors(void) {

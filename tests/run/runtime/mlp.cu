@@ -216,7 +216,8 @@ static const ParccModel model = {.name = "mlp",
                                  .epochs = 1,
                                  .learning_rate = learning_rate,
                                  .whole_batches = NULL,
-                                 .sampled = -1};
+                                 .sampled = -1,
+                                 .measures = false};
 
 static real *place(char *arena, long *at, long count) {
   real *tensor = (real *)(arena + *at);

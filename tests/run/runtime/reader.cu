@@ -35,7 +35,8 @@ static const ParccModel model = {.name = "reader",
                                  .epochs = 1,
                                  .learning_rate = test_rate,
                                  .whole_batches = NULL,
-                                 .sampled = -1};
+                                 .sampled = -1,
+                                 .measures = false};
 
 static Interval n, a, c;
 static double *x, *sums;

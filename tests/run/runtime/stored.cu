@@ -62,7 +62,8 @@ static const ParccModel model = {.name = "stored",
                                  .epochs = 0,
                                  .learning_rate = rate_of,
                                  .whole_batches = NULL,
-                                 .sampled = -1};
+                                 .sampled = -1,
+                                 .measures = false};
 
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
