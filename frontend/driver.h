@@ -2,7 +2,7 @@
 #ifndef PARCC_FRONTEND_DRIVER_H
 #define PARCC_FRONTEND_DRIVER_H
 
-#include "../passes/pipeline.h"
+#include "../passes/profile.h"
 #include "options.h"
 
 typedef struct Driver {
@@ -33,6 +33,9 @@ const char *driver_what_fits(Driver *d, const AstFile *file, int64_t batch);
 
 // Writes to a file, or to standard output ("-"). False after errors.
 bool driver_write(Driver *d, const char *path, const char *text);
+
+// That the profile of the machine has few of the operators.
+void driver_warn_few(ProfileUse use);
 
 // The plan of --plan-in, and its mesh where the command line asks for none or for as many ranks. False after errors.
 bool driver_read_plan(Driver *d, Compilation *c);

@@ -1,15 +1,13 @@
-// The reports about plans of a model, --compare, --explain and --sweep, and about its operators, --show-strategies.
+// The reports about plans of a model, --compare, --explain and --sweep.
 #include <math.h>
 #include <unistd.h>
 
-#include "../ir/suggest.h"
 #include "../passes/compare.h"
 #include "../passes/evaluate.h"
 #include "../codegen/codegen.h"
 #include "../passes/explain.h"
 #include "../passes/profile_program.h"
 #include "../passes/search/contest.h"
-#include "../passes/strategies.h"
 #include "../passes/sweep.h"
 #include "diag.h"
 #include "driver.h"
@@ -47,6 +45,16 @@ static PlanSources planners_of(const Driver *d, bool all) {
   return planners;
 }
 
+// Warns if the profile has few operators even of the plan of which it has most.
+static void check_profile(const Driver *d, const Outcome *outcome, int n) {
+  ProfileUse best = {0, 0};
+  for (int i = 0; i < n; i++) {
+    const ProfileUse use = outcome[i].profile;
+    if (best.of == 0 || (int64_t)use.measured * best.of > (int64_t)best.measured * use.of) best = use;
+  }
+  if (d->options.profile != NULL && best.of > 0 && profile_is_few(best)) driver_warn_few(best);
+}
+
 int driver_compare(Driver *d, const AstFile *file) {
   const PlanSources planners = planners_of(d, true);
   const Compilation c = driver_begin_plan(d, file, &d->options.elab, &d->options.mesh);
@@ -58,6 +66,7 @@ int driver_compare(Driver *d, const AstFile *file) {
     vec_push(d->arena, &comparison.outcomes, kind == PLAN_DATA ? comparison.data : try_planner(&c, kind));
   }
   show_progress(d, "");
+  check_profile(d, comparison.outcomes.at, comparison.outcomes.len);
   return output_stdout(compare_print(&comparison, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
 }
 
@@ -80,6 +89,7 @@ int driver_explain(Driver *d, const AstFile *file) {
   c.mesh = plan.mesh; // its planner may have taken another one
   const Explanation explanation = explain_plan(&c, &plan, o->explain, o->candidates, &problems);
   if (diag_problems(&problems)) return EXIT_INPUT;
+  if (o->profile != NULL && profile_is_few(explanation.profile)) driver_warn_few(explanation.profile);
   return output_stdout(explain_print(&explanation, o->candidates, o->json)) ? EXIT_RIGHT : EXIT_INPUT;
 }
 
@@ -144,29 +154,6 @@ int driver_sweep(Driver *d, const AstFile *file) {
   result.outcome = NEW_ARRAY(d->arena, Outcome, n * planners.len);
   for (int i = 0; i < n; i++)
     if (!try_value(d, file, &planners, &result, i)) return EXIT_INPUT;
+  check_profile(d, result.outcome, n * planners.len);
   return output_stdout(sweep_print(d->arena, &result, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
-}
-
-// ---- ways to divide an operator ------------------------------------------------------------------------------------
-
-static int no_such_operator(const Driver *d, const Graph *train) {
-  Strings names = {0};
-  for (int i = 0; i < train->ops.len; i++) {
-    vec_push(d->arena, &names, train->ops.at[i].name);
-    vec_push(d->arena, &names, graph_tensor(train, train->ops.at[i].out)->name);
-  }
-  const char *nearest = suggest_nearest(d->options.strategies, names.at, names.len);
-  fprintf(stderr, "parcc: error: --show-strategies: the model has no operator '%s'%s\n", d->options.strategies,
-          nearest != NULL ? arena_printf(d->arena, "; did you mean '%s'?", nearest) : "");
-  return EXIT_INPUT;
-}
-
-// Of the operators as they are defined, with their gradients: before windows are packed.
-int driver_strategies(Driver *d, const AstFile *file) {
-  Compilation c = driver_begin(d, file, &d->options.elab, &d->options.mesh);
-  if (c.model == NULL) return EXIT_INPUT;
-  for (int pass = 0; pass <= pipeline_find("simplify"); pass++) pipeline_run(&c, pass);
-  Text text = {.arena = d->arena};
-  if (!strategies_print(c.model->train, d->options.strategies, &text)) return no_such_operator(d, c.model->train);
-  return output_stdout(text_str(&text)) ? EXIT_RIGHT : EXIT_INPUT;
 }

@@ -117,14 +117,17 @@ static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
   return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL, NULL};
 }
 
+void driver_warn_few(ProfileUse use) {
+  fprintf(stderr, "parcc: warning: of %d operators that can be measured %d are: the profile is of another model, another machine or other blocks\n",
+          use.of, use.measured);
+}
+
 // The profile that is wanted, or NULL; and what of the one that is given is of use.
 static const char *profile_text(const Driver *d, const Compilation *c) {
   if (d->options.profile != NULL) {
     const ProfileUse use = profile_use(c);
-    const bool few = use.measured == 0 || use.measured < use.of / 2;
-    if (few || !d->options.quiet)
-      fprintf(stderr, "parcc: %sof %d operators that can be measured %d are%s\n", few ? "warning: " : "", use.of, use.measured,
-              few ? ": the profile is of another model, another machine or other blocks" : "");
+    if (profile_is_few(use)) driver_warn_few(use);
+    else if (!d->options.quiet) fprintf(stderr, "parcc: of %d operators that can be measured %d are\n", use.of, use.measured);
   }
   return d->options.profile_out != NULL ? profile_print(c) : NULL;
 }

@@ -13,6 +13,7 @@ typedef struct Parser {
   Options *options;
   const DriverStage *stages;
   int n_stages;
+  bool *given; // by option of the table
 } Parser;
 
 // Takes the value of an option (NULL for flags). Returns -1 to go on, else the exit code.
@@ -43,7 +44,6 @@ static const char *did_you_mean(Arena *arena, const char *word, const Strings *c
 }
 
 static int apply_out(Parser *p, const char *value) {
-  if (p->options->out != NULL) return misuse("-o is given twice");
   if (value[0] == '\0') return misuse("-o: the name of the output is empty");
   p->options->out = value;
   return -1;
@@ -78,7 +78,6 @@ static int apply_machine(Parser *p, const char *value) { return options_take_mac
 static int apply_profile(Parser *p, const char *value) { return options_take_profile(p->arena, value, p->options); }
 
 static int apply_profile_out(Parser *p, const char *value) {
-  if (p->options->profile_out != NULL) return misuse("--profile-out is given twice");
   if (value[0] == '\0') return misuse("--profile-out: the name of the file is empty");
   p->options->profile_out = value;
   return -1;
@@ -96,19 +95,12 @@ static int take_count(const char *option, const char *value, int *count) {
 
 static int apply_devices(Parser *p, const char *value) { return take_count("--devices", value, &p->options->devices); }
 
-static int apply_ranks(Parser *p, const char *value) {
-  int ranks = 1;
-  const int code = take_count("--ranks", value, &ranks);
-  p->options->mesh = (Mesh){.n_axes = 1, .axis = {{"data", ranks}}};
-  p->options->ranks_given = true;
-  p->options->mesh_given = false;
-  return code;
-}
+static int apply_ranks(Parser *p, const char *value) { return take_count("--ranks", value, &p->options->ranks); }
 
 // data=2,tensor=3: axes with their sizes, slowest first.
 static int apply_mesh(Parser *p, const char *value) {
   p->options->mesh = (Mesh){0};
-  p->options->ranks_given = p->options->mesh_given = true;
+  p->options->mesh_given = true;
   for (const char *at = value;;) {
     const size_t len = strcspn(at, "=,");
     char *end;
@@ -135,10 +127,8 @@ static int take_planner(Parser *p, const char *name) {
   return misuse("--search: there is no plan '%s'%s", name, did_you_mean(p->arena, name, &names, ""));
 }
 
-// NAME,NAME...: several for a report about them. --search and --plan are one option: a plan by name; --plan draws, too.
-static int apply_search(Parser *p, const char *value) {
-  if (p->options->plan.kind == PLAN_RANDOM) return misuse("--plan=random and --search=%s are two plans", value);
-  p->options->searches.len = 0;
+// NAME,NAME...: several for a report about them.
+static int take_planners(Parser *p, const char *value) {
   for (const char *at = value;; at++) {
     const size_t len = strcspn(at, ",");
     const int code = take_planner(p, arena_strndup(p->arena, at, len));
@@ -151,11 +141,15 @@ static int apply_search(Parser *p, const char *value) {
   return -1;
 }
 
+// --search and --plan are one option: a plan by name; --plan draws, too.
+static int apply_search(Parser *p, const char *value) {
+  return p->options->plan_given ? misuse("--plan and --search=%s are two plans", value) : take_planners(p, value);
+}
+
 static int apply_plan(Parser *p, const char *value) {
   char *end = NULL;
-  if (strncmp(value, "random:", 7) != 0) return apply_search(p, value);
-  if (p->options->searches.len > 0)
-    return misuse("--plan=%s and --search=%s are two plans", value, plan_source_name(p->options->searches.at[0].kind));
+  if (p->options->plan_given) return misuse("--search and --plan=%s are two plans", value);
+  if (strncmp(value, "random:", 7) != 0) return take_planners(p, value);
   errno = 0;
   p->options->plan = (PlanSource){.kind = PLAN_RANDOM, .seed = strtoull(value + 7, &end, 10)};
   if (end == value + 7 || *end != '\0' || errno != 0) return misuse("--plan: expected random:SEED, found '%s'", value);
@@ -185,20 +179,17 @@ static int apply_time_limit(Parser *p, const char *value) {
 }
 
 static int apply_plan_in(Parser *p, const char *value) {
-  if (p->options->plan_in != NULL) return misuse("--plan-in is given twice");
   p->options->plan_in = value;
   return -1;
 }
 
 static int apply_plan_out(Parser *p, const char *value) {
-  if (p->options->plan_out != NULL) return misuse("--plan-out is given twice");
   if (value[0] == '\0') return misuse("--plan-out: the name of the file is empty");
   p->options->plan_out = value;
   return -1;
 }
 
 static int apply_emit_problem(Parser *p, const char *value) {
-  if (p->options->emit_problem != NULL) return misuse("--emit-problem is given twice");
   p->options->emit_problem = value;
   return -1;
 }
@@ -240,7 +231,6 @@ static int apply_stats(Parser *p, const char *value) {
 }
 
 static int apply_show_strategies(Parser *p, const char *value) {
-  if (p->options->strategies != NULL) return misuse("--show-strategies is given twice");
   p->options->strategies = value;
   return -1;
 }
@@ -252,7 +242,6 @@ static int apply_compare(Parser *p, const char *value) {
 }
 
 static int apply_explain(Parser *p, const char *value) {
-  if (p->options->explain != NULL) return misuse("--explain is given twice");
   p->options->explain = value;
   return -1;
 }
@@ -310,7 +299,7 @@ static const OptionSpec table[] = {
     {0, "strip-bytes", "N", apply_strip_bytes, "intermediates larger than N bytes are computed in strips (default 8388608; 0: never)"},
     {0, "show-plan", NULL, apply_show_plan, "print the plan as a table; a program is written only with -o"},
     {0, "stats", NULL, apply_stats, "print parameters, operations, memory and communication; a program is written only with -o"},
-    {0, "show-strategies", "OP", apply_show_strategies, "print the ways to divide an operator of the model: by its definition (conv2d) or its result (conv1.y), or all; no program is written"},
+    {0, "show-strategies", "OP", apply_show_strategies, "print the ways to divide an operator: by its definition (conv2d), which the model need not use, or its result in the model (conv1.y), or all of the model; no program is written"},
     {0, "compare", NULL, apply_compare, "print what each planner comes to on the machine, as a table; no program is written"},
     {0, "explain", "NAME", apply_explain, "print why the plan divides an operator or layer as it does, and what else it could do; no program is written"},
     {0, "candidates", NULL, apply_candidates, "with --explain: all that it could do, and what is left out"},
@@ -367,16 +356,26 @@ static int unknown_long(const Parser *p, const char *name) {
   return misuse("unknown option '--%s'%s", name, did_you_mean(p->arena, name, &names, "--"));
 }
 
+// Options with a value are given once, but for those that add to a list; flags may be repeated.
+static int apply(Parser *p, const OptionSpec *spec, const char *value) {
+  const bool adds = spec->apply == apply_define || spec->apply == apply_dump_after;
+  bool *given = &p->given[spec - table];
+  if (*given && value != NULL && !adds)
+    return spec->name != NULL ? misuse("--%s is given twice", spec->name) : misuse("-%c is given twice", spec->letter);
+  *given = true;
+  return spec->apply(p, value);
+}
+
 // Applies --name, --name=value or --name value; *i is moved over a value taken from the next argument.
 static int parse_long(Parser *p, int argc, char **argv, int *i) {
   const char *text = argv[*i] + 2, *equals = strchr(text, '=');
   const char *name = equals != NULL ? arena_strndup(p->arena, text, (size_t)(equals - text)) : text;
   const OptionSpec *spec = find_name(name);
   if (spec == NULL) return unknown_long(p, name);
-  if (spec->value == NULL) return equals == NULL ? spec->apply(p, NULL) : misuse("--%s takes no value", name);
-  if (equals != NULL) return spec->apply(p, equals + 1);
+  if (spec->value == NULL) return equals == NULL ? apply(p, spec, NULL) : misuse("--%s takes no value", name);
+  if (equals != NULL) return apply(p, spec, equals + 1);
   if (*i + 1 == argc) return misuse("--%s needs a value: --%s=%s", name, name, spec->value);
-  return spec->apply(p, argv[++*i]);
+  return apply(p, spec, argv[++*i]);
 }
 
 // Applies -x, -xyz of flags, -xVALUE or -x VALUE.
@@ -385,13 +384,13 @@ static int parse_short(Parser *p, int argc, char **argv, int *i) {
     const OptionSpec *spec = find_letter(*c);
     if (spec == NULL) return misuse("unknown option '-%c'", *c);
     if (spec->value == NULL) {
-      const int code = spec->apply(p, NULL);
+      const int code = apply(p, spec, NULL);
       if (code >= 0) return code;
       continue;
     }
-    if (c[1] != '\0') return spec->apply(p, c + 1);
+    if (c[1] != '\0') return apply(p, spec, c + 1);
     if (*i + 1 == argc) return misuse("-%c needs a value: -%c %s", *c, *c, spec->value);
-    return spec->apply(p, argv[++*i]);
+    return apply(p, spec, argv[++*i]);
   }
   return -1;
 }
@@ -402,70 +401,9 @@ static int take_model(Parser *p, const char *path) {
   return -1;
 }
 
-static int check_plan(const Options *o) {
-  if (o->show_plan && o->stop_after != NULL) return misuse("--show-plan needs all passes, --stop-after leaves some out");
-  if (o->plan_given && o->plan_in != NULL) return misuse("%s and --plan-in are two plans", o->plan.kind == PLAN_RANDOM ? "--plan" : "--search");
-  if (o->plan_out != NULL && o->stop_after != NULL && !str_eq(o->stop_after, "plan"))
-    return misuse("--plan-out needs all passes, or --stop-after=plan");
-  return -1;
-}
-
-static int check_profile(const Options *o) {
-  if (o->profile_out != NULL && o->stop_after != NULL) return misuse("--profile-out needs all passes, --stop-after leaves some out");
-  return -1;
-}
-
-static int check_problem(const Options *o) {
-  if (o->emit_problem == NULL) return -1;
-  if (o->plan.kind != PLAN_AUTO || o->plan_in != NULL) return misuse("--emit-problem writes what --search=auto solves; it goes with no other plan");
-  if (o->stop_after != NULL && !str_eq(o->stop_after, "plan")) return misuse("--emit-problem needs all passes, or --stop-after=plan");
-  return -1;
-}
-
-// --devices beside --ranks and --mesh, and all of them beside --machine.
-static int check_devices(Arena *arena, Options *o) {
-  if (o->devices > 0 && o->ranks_given && mesh_ranks(&o->mesh) != o->devices)
-    return misuse("--devices=%d, but there are %d ranks: %s", o->devices, mesh_ranks(&o->mesh), mesh_text(arena, &o->mesh));
-  if (o->devices > 0 && !o->ranks_given) {
-    o->mesh = (Mesh){.n_axes = 1, .axis = {{"data", o->devices}}};
-    o->ranks_given = true;
-  }
-  const int code = options_attach_profile(arena, o);
-  return code < 0 && o->machine != NULL ? options_fit_machine(arena, o) : code;
-}
-
-// Who plans where nobody is named: on a machine the cheapest plan is searched.
-static int check_search(Options *o) {
-  if (!o->plan_given && o->plan_in == NULL && (o->machine != NULL || o->emit_problem != NULL)) o->plan.kind = PLAN_AUTO;
-  const bool searched = plan_source_searched(o->plan.kind) && o->plan_in == NULL;
-  if (searched && o->machine == NULL)
-    return misuse("--search=%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)",
-                  plan_source_name(o->plan.kind));
-  if (o->time_limit > 0 && !searched && !o->compare && o->sweep.parameter == NULL)
-    return misuse("--time-limit goes with a search: --machine, and no other plan");
-  return -1;
-}
-
-static int check_together(const Parser *p) {
-  Options *options = p->options;
-  if (options->model == NULL) return misuse("no model is given");
-  int code = check_search(options);
-  if (code >= 0) return code;
-  if (options->stats && options->stop_after != NULL)
-    return misuse("--stats needs all passes, --stop-after leaves some out");
-  if (options->stop_after != NULL && options->out != NULL)
-    return misuse("-o asks for a program, --stop-after ends before there is one");
-  code = options_check_reports(options);
-  if (code < 0) code = check_devices(p->arena, options);
-  if (code < 0) code = check_problem(options);
-  if (code < 0) code = check_profile(options);
-  if (code < 0) code = check_plan(options);
-  return code < 0 ? options_check_files(p->arena, options, p->stages, p->n_stages) : code;
-}
-
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options) {
   *options = (Options){.mesh = {.n_axes = 1, .axis = {{"data", 1}}}, .strip_bytes = STRIP_BYTES};
-  Parser p = {arena, options, stages, n_stages};
+  Parser p = {arena, options, stages, n_stages, NEW_ARRAY(arena, bool, TABLE_LEN)};
   bool only_names = false; // after "--"
   options->measure = argc > 1 && str_eq(argv[1], "profile");
   for (int i = options->measure ? 2 : 1; i < argc; i++) {
@@ -476,5 +414,5 @@ int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages
     else code = arg[1] == '-' ? parse_long(&p, argc, argv, &i) : parse_short(&p, argc, argv, &i);
     if (code >= 0) return code;
   }
-  return check_together(&p);
+  return options_check_together(arena, options, stages, n_stages);
 }

@@ -32,7 +32,7 @@ typedef struct Options {
   ElabOptions elab;
   const Machine *machine; // or NULL
   const char *machine_file; // that it was read from, or NULL
-  int devices; // by --devices; 0: not given
+  int devices, ranks; // by --devices, --ranks; 0: not given
   Mesh mesh; // without the batch axis
   bool ranks_given, mesh_given; // by --ranks, --devices or --mesh; by --mesh
   PlanSource plan;
@@ -85,6 +85,8 @@ const char *options_dump(Arena *arena, const Options *options, const DriverStage
 int options_check_files(Arena *arena, const Options *options, const DriverStage *stages, int n_stages);
 // Whether the options of reports go with the others.
 int options_check_reports(const Options *options);
+// Whether all do, once all are known; gives those that were not given what follows. The same.
+int options_check_together(Arena *arena, Options *options, const DriverStage *stages, int n_stages);
 // Reads the command line. Returns -1 to go on, else the exit code of the process: --help and --version have been printed,
 // or what was wrong has been said. `stages` are the names --dump-after and --stop-after know.
 int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages, int n_stages, Options *options);

@@ -24,7 +24,6 @@ static int no_such_machine(Arena *arena, const char *name) {
 }
 
 int options_take_machine(Arena *arena, const char *value, Options *options) {
-  if (options->machine != NULL) return misuse("--machine is given twice");
   if (str_eq(value, "list")) return print_list(arena);
   options->machine = machine_preset(arena, value);
   if (options->machine != NULL) return -1;
@@ -41,7 +40,6 @@ int options_take_machine(Arena *arena, const char *value, Options *options) {
 }
 
 int options_take_profile(Arena *arena, const char *path, Options *options) {
-  if (options->profile != NULL) return misuse("--profile is given twice");
   size_t len;
   const char *text = input_source(arena, path, path, &len);
   if (text == NULL) return EXIT_INPUT;

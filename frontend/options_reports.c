@@ -40,7 +40,6 @@ static const char *take_values(Arena *arena, const char **at, Sweep *sweep) {
 
 int options_take_sweep(Arena *arena, const char *value, Sweep *sweep) {
   const char *at = strchr(value, '=');
-  if (sweep->parameter != NULL) return misuse("--sweep is given twice");
   if (at == NULL || at == value)
     return misuse("--sweep %s: expected devices=VALUES or PARAMETER=VALUES, and as VALUES numbers and ranges such as 1,2,8..64", value);
   sweep->parameter = arena_strndup(arena, value, (size_t)(at - value));
@@ -92,7 +91,7 @@ int options_check_reports(const Options *o) {
   if (o->measure && o->out == NULL) return misuse("parcc profile needs -o: where the program that measures is written to");
   if (other == NULL && several) other = o->plan_in != NULL ? "--plan-in" : o->plan.kind == PLAN_RANDOM ? "--plan=random" : NULL;
   if (other != NULL) return misuse("%s prints or writes what it is for and nothing else: it does not go with %s", report[0], other);
-  if (o->sweep.of_devices && (o->ranks_given || o->devices > 0))
+  if (o->sweep.of_devices && (o->mesh_given || o->ranks > 0 || o->devices > 0))
     return misuse("--sweep=devices says how many devices there are, and so do --devices, --ranks and --mesh");
   return -1;
 }

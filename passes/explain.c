@@ -124,6 +124,7 @@ Explanation explain_plan(const Compilation *c, const Plan *plan, const char *nam
   const Groups whole = groups_of_graph(&e.planner);
   e.groups = groups_in_parts(&whole, GROUPS_BY_DIMS);
   explanation.step = e.applied->predicted.step;
+  if (c->machine->profile != NULL) explanation.profile = profile_use(e.applied);
   const bool *meant = find_meant(&e, name);
   for (int g = 0; g < e.groups.list.len; g++) {
     ExplainedGroup explained = {0};

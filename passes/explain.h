@@ -44,6 +44,7 @@ typedef struct Explanation {
   const Compilation *compilation;
   const char *planner; // or the file of the plan
   double step; // seconds
+  ProfileUse profile; // of the machine, where it has one
   VEC(ExplainedGroup) groups;
 } Explanation;
 

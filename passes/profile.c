@@ -91,6 +91,8 @@ ProfileUse profile_use(const Compilation *c) {
   return use;
 }
 
+bool profile_is_few(ProfileUse use) { return use.measured == 0 || use.measured < use.of / 2; }
+
 const char *profile_print(const Compilation *c) {
   const Graph *graph = c->model->train;
   Text text = {.arena = c->arena};

@@ -15,6 +15,8 @@ double profile_of_op(const CostModel *model, const Graph *graph, const Op *op);
 // How many of the operators of a training step that could be are measured. After apply-plan, with a machine.
 typedef struct ProfileUse { int measured, of; } ProfileUse;
 ProfileUse profile_use(const Compilation *c);
+// Whether it is so few that the profile seems to be of something else.
+bool profile_is_few(ProfileUse use);
 // A profile of all of them, each once, with the times that are predicted: to be measured.
 const char *profile_print(const Compilation *c);
 

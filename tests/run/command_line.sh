@@ -46,7 +46,17 @@ expect 2 'expected a number from 1' --ranks= m.dnn
 expect 2 'takes no value' --stats=yes m.dnn
 expect 2 'needs a value' m.dnn -o
 expect 2 'needs a value' m.dnn --ranks
-expect 2 'is given twice' m.dnn -o a -o b
+expect 2 'o is given twice' m.dnn -o a -o b
+for value in dtype=f32 machine=h200 profile=a devices=2 ranks=2 mesh=x=2 search=data plan=random:1 time-limit=1 strip-bytes=0 plan-in=a plan-out=a \
+             profile-out=a emit-problem=a.lp dump-dir=a stop-after=parse show-strategies=a explain=a sweep=devices=2; do
+  case $value in profile=*) echo 'profile 1' >a ;; esac
+  expect 2 "${value%%=*} is given twice" m.dnn --"$value" --"$value"
+done
+expect 2 'search and --plan=owt are two plans' m.dnn --search=data --plan=owt
+expect 2 'ranks=3, but there are 2 ranks: x=2' m.dnn --mesh=x=2 --ranks=3
+expect 2 'devices=3, but --ranks=2' m.dnn --ranks=2 --devices=3
+expect 0 '^mesh x=2,y=2$' m.dnn --ranks=4 --mesh=x=2,y=2 --plan-out -
+expect 0 'dense1.y.batch=3, co=3' -D batch=2 -D batch=3 -q -q --stop-after=elaborate --dump-after=parse --dump-after=elaborate m.dnn
 expect 2 'goes with --stats, --compare, --explain or --sweep' --json m.dnn
 expect 2 'would overwrite the model' m.dnn -o m.dnn
 expect 2 'standard output is taken' m.dnn -o - --stats
@@ -163,7 +173,6 @@ expect 1 "cannot write 'no/m.cfn'" m.dnn --machine=pcie2 --emit-problem no/m.cfn
 expect 1 'there is no problem: the time limit' m.dnn --machine=p100x4x4 --mesh=a=2,b=2,c=2,d=2 --time-limit=0.000001 --emit-problem=m.cfn
 ln -s /dev/full full.lp
 expect 1 'cannot write .*full.lp.: No space' m.dnn --machine=pcie2 --emit-problem full.lp
-expect 2 'is given twice' m.dnn --machine=pcie2 --emit-problem m.cfn --emit-problem m.lp
 expect 1 'heads of attention' m.dnn --ranks 2 --search=megatron
 expect 0 '' m.dnn --ranks 2 --search=owt -o owt.cu
 expect 0 '' m.dnn --ranks 2 --plan=owt -o owt2.cu
@@ -190,7 +199,6 @@ expect 2 "no machine 'p100x4x5'; did you mean 'p100x4x4'?" m.dnn --machine p100x
 expect 2 'machine=list prints' m.dnn --machine=nothing
 expect 1 "cannot read './p100x4x4'" m.dnn --machine=./p100x4x4
 expect 1 'm.dnn:1:1: error: expected .machine. and its name' m.dnn --machine=m.dnn
-expect 2 'is given twice' m.dnn --machine=h200 --machine=h200
 expect 0 '^mesh node=4,gpu=4$' m.dnn --machine=p100x4x4 --plan-out -
 expect 0 '^mesh gpu=3$' m.dnn --machine=p100x4x4 --devices=3 --plan-out -
 expect 0 'predicted training step' m.dnn --machine=p100x4x4 --stats
@@ -246,6 +254,14 @@ check "a range doubles" [ "$(grep -c '^data ' stdout)" -eq 4 ]
 expect 1 "no parameter 'btach'" m.dnn --machine=pcie2 --sweep=btach=4
 expect 0 '^ci .* sum' other.dnn --show-strategies=dense
 expect 1 "no operator 'danse'; did you mean 'dense'" other.dnn --show-strategies danse
+# Of what the model does not use an example is made up.
+expect 0 "^p .* h, 3 behind .*p$" other.dnn --show-strategies=conv2d
+check "with its gradients" grep -q '^backward conv2d: f.grad' stdout
+echo 'op half(x[i..]) -> y[i..] { y[i..] = x[i..] / 2; } op halves(x[i..]) -> y { y = half(x); }' | cat - other.dnn >defs.dnn
+expect 0 'of an example, half(x\[8\])' defs.dnn -D batch=16 --show-strategies=half
+expect 1 "'halves' is no operator by itself: it uses half" defs.dnn --show-strategies=halves
+expect 1 "'transpose' is no operator by itself: it is part of what reads it" other.dnn --show-strategies=transpose
+expect 1 "no example can be made of its definition" other.dnn --show-strategies=concat
 expect 2 'does not go with -o' other.dnn --show-strategies=all -o other.cu
 expect 0 'all else kept, the next best is' m.dnn --machine=pcie2 --search=data --explain dense1
 expect 0 '  runner-up  ' m.dnn --machine=pcie2 --search=auto --explain dense1.y
@@ -259,7 +275,6 @@ expect 1 "no operator or layer 'dens1'; did you mean 'dense1'?" m.dnn --machine=
 expect 1 "'loss' is no operator or layer; the operator that makes it is 'cross_entropy'" m.dnn --machine=pcie2 --explain loss
 expect 1 'heads of attention' m.dnn --machine=pcie2 --search=megatron --explain dense1
 expect 2 'candidates goes with --explain' m.dnn --machine=pcie2 --candidates
-expect 2 'given twice' m.dnn --machine=pcie2 --explain a --explain b
 expect 2 'needs --machine' m.dnn --explain dense1
 expect 2 'two reports' m.dnn --machine=pcie2 --explain dense1 --compare
 expect 2 'several planners go with' m.dnn --machine=pcie2 --search=data,owt --explain dense1
@@ -272,7 +287,6 @@ expect 2 'does not go with --plan=random' m.dnn --machine=pcie2 --compare --plan
 expect 2 'two reports' m.dnn --machine=pcie2 --compare --sweep=devices=2
 expect 2 'and so do --devices' m.dnn --machine=pcie2 --devices=2 --sweep=devices=2
 expect 2 'several planners go with' m.dnn --machine=pcie2 --search=data,owt
-expect 2 'given twice' m.dnn --machine=pcie2 --sweep=devices=2 --sweep=batch=2
 for wrong in devices =2; do expect 2 "sweep $wrong: expected devices=VALUES" m.dnn --machine=pcie2 --sweep "$wrong"; done
 for wrong in devices=: devices=0:0 devices=-1:-1 devices=2x:2x devices=2,: devices=2..4+0:0 devices=2..4+: devices=2..: lr=0.5:0.5 \
              devices=1..99999999999999:99999999999999 batch=99999999999999999999:99999999999999999999 batch=2+2:2+2 batch=0x10:0x10; do
@@ -289,11 +303,15 @@ expect 0 'of [0-9]* operators that can be measured [1-9]' m.dnn --machine=pcie2 
 printf 'profile 1\n4 us  f32 each [a=7] x0[a]\n' >few.profile
 expect 0 'warning: of [0-9]* operators that can be measured 0 are: the profile is of another' m.dnn --machine=pcie2 --search=data --profile few.profile -q
 rm m_par.cu
+for report in --compare --sweep=devices=1..2 --explain=dense1; do
+  expect 0 'warning: of [0-9]* operators that can be measured 0 are: the profile is of another' m.dnn --machine=pcie2 --search=data --profile few.profile $report
+  expect 0 '' m.dnn --machine=pcie2 --search=data --profile m.profile $report
+  check "$report says nothing of a profile that has what is asked" [ ! -s stderr ]
+done
 expect 1 "cannot read 'missing.profile'" m.dnn --machine=pcie2 --profile missing.profile
 expect 1 "a profile begins with 'profile 1'" m.dnn --machine=pcie2 --profile m.dnn
 expect 2 'profile needs --machine' m.dnn --profile m.profile
 expect 2 'profile-out needs --machine' m.dnn --profile-out other.profile
-expect 2 'is given twice' m.dnn --machine=pcie2 --profile m.profile --profile m.profile
 expect 2 'would overwrite the model' m.dnn --machine=pcie2 --profile-out m.dnn
 expect 2 'standard output is taken' m.dnn --machine=pcie2 --profile-out - --stats
 expect 2 'leaves some out' m.dnn --machine=pcie2 --profile-out x.profile --stop-after=plan
