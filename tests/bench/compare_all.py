@@ -4,8 +4,9 @@
     compare_all.py [--models A,B] [--machines A,B] [--devices 2,4] [--time-limit SECONDS] [--table FILE]
 
 One line for each model, machine and number of devices: the predicted step of auto in ms, its proved gap in percent ('-': nothing is
-proved), how long it searched, the best of the others, and how many times as long its step takes. The table is added to, and what stands
-in it is not tried again. It is an error if auto is worse than another planner, or finds nothing that fits where another does.
+proved), how long it searched, the best of the others, and how many times as long its step takes. Few devices, which take least, come
+first. The table is added to, and what stands in it is not tried again. It is an error if auto is worse than another planner, or finds
+nothing that fits where another does.
 """
 
 import argparse
@@ -69,8 +70,8 @@ def main():
     with open(options.table, "a") as table:
         if not done:
             print(*HEAD, sep="\t", file=table)
-        for where in ((model, machine, devices) for model in options.models.split(",") for machine in options.machines.split(",")
-                      for devices in options.devices.split(",")):
+        for where in ((model, machine, devices) for devices in options.devices.split(",") for model in options.models.split(",")
+                      for machine in options.machines.split(",")):
             planners = None if where in done else compare(*where, extra)
             if planners is None:
                 continue

@@ -3,7 +3,7 @@
 
 The bytes of a training step, as `parcc --stats --json` has them, are those of the closed forms below and of sample_plans.py: a
 plan that is made moves what the one that was written by hand does. Then programs of small models, in f64, against the program of
-one rank, to 1e-11: a few of them; with --all those of every sample, under every plan, on 2, 3 and 4 ranks.
+one rank, to 1e-11: a few of them; with --all those of every sample, under every plan, on 2, 3, 4 and 8 ranks.
 """
 
 import argparse
@@ -80,8 +80,8 @@ FEW = [
     ("mlp", "gpu=3", "model"), ("mlp", "a=2,b=2", "fsdp"), ("alexnet", "gpu=2", "owt"), ("alexnet", "gpu=3", "model"),
     ("gpt2", "data=2,tensor=2", "megatron"), ("gpt2", "gpu=3", "fsdp"), ("charlm", "gpu=2", "model"),
 ]
-MESHES = ["gpu=2", "gpu=3", "a=2,b=2", "gpu=4"]
-WITH_HEADS = ["gpt2", "bert_base", "vit_b16", "mixtral", "llama"]
+MESHES = ["gpu=2", "gpu=3", "a=2,b=2", "gpu=4", "a=2,b=4"]
+WITH_HEADS = ["gpt2", "bert_base", "bert_large", "vit_b16", "mixtral", "llama"]
 
 
 def every():
