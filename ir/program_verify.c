@@ -48,7 +48,7 @@ static void check_collective(const ProgramVerifier *v, const Collective *c) {
   Reshard step;
   rule(v, reshard_find(&mesh, &shape, &c->from, &c->to, &step) && step.kind == c->kind && step.axes == c->axes,
        "a change of layout is a row of the table");
-  rule(v, c->kind != RESHARD_drop, "what costs nothing is no step");
+  rule(v, reshard_how(c->kind) != RESHARD_NOTHING, "what costs nothing is no step");
   rule(v, c->root >= 0 && c->root < mesh_parts(&v->program->mesh, c->axes), "a root is among the ranks of its collective");
 }
 

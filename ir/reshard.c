@@ -160,7 +160,7 @@ static ReshardKind common_kind(const Mesh *mesh, const Layout *from, const Layou
     if (mesh->axis[a].size == 1) return RESHARD_exchange;
     const ReshardKind kind = reshard_between(x->kind, y->kind, x->kind == LAYOUT_SHARD && y->kind == LAYOUT_SHARD && x->dim == y->dim);
     if (common == RESHARD_KINDS || common == kind) common = kind;
-    else if (reshard_how(common) == RESHARD_LOCAL && reshard_how(kind) == RESHARD_LOCAL) common = RESHARD_slice;
+    else if (reshard_pattern(common) == RESHARD_NONE && reshard_pattern(kind) == RESHARD_NONE) common = RESHARD_slice;
     else return RESHARD_exchange;
   }
   return common;
@@ -182,6 +182,18 @@ static bool fits(const Mesh *mesh, const Shape *shape, const Layout *from, const
   }
 }
 
+// Whether every rank has what it needs, whatever the length of the batch.
+static bool stays(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, uint32_t axes) {
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (axes >> a & 1 && (from->axis[a].kind == LAYOUT_PINNED || to->axis[a].kind == LAYOUT_PINNED)) return false;
+  for (int i = 0; i < shape->rank; i++) {
+    const bool batch = cut_along_batch(mesh, from, i) || cut_along_batch(mesh, to, i);
+    const uint32_t x = layout_axes_of(from, mesh->n_axes, i), y = layout_axes_of(to, mesh->n_axes, i);
+    if (batch && (x != y || memcmp(&from->cut[i], &to->cut[i], sizeof(Cut)) != 0)) return false;
+  }
+  return within(mesh, shape, to, from);
+}
+
 // Windows may overlap, and may leave something out that no other rank then has.
 static bool is_window(const Shape *shape, const Layout *layout, int a) {
   const AxisLayout *axis = &layout->axis[a];
@@ -199,7 +211,10 @@ bool reshard_find(const Mesh *mesh, const Shape *shape, const Layout *from, cons
   }
   step->kind = common_kind(mesh, from, to, step->axes);
   if (!fits(mesh, shape, from, to, *step)) step->kind = RESHARD_exchange;
-  return !(reduces && step->kind == RESHARD_exchange);
+  if (reduces) return step->kind != RESHARD_exchange;
+  if (reshard_is_measured(step->kind) && stays(mesh, shape, from, to, step->axes))
+    step->kind = within(mesh, shape, from, to) ? RESHARD_same : RESHARD_slice;
+  return true;
 }
 
 // ---- what it moves -------------------------------------------------------------------------------------------------

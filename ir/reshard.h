@@ -11,7 +11,7 @@ typedef enum ReshardKind {
   RESHARD_KINDS
 } ReshardKind;
 
-typedef enum ReshardHow { RESHARD_LOCAL, RESHARD_COLLECTIVE, RESHARD_MESSAGES } ReshardHow;
+typedef enum ReshardHow { RESHARD_NOTHING, RESHARD_LOCAL, RESHARD_COLLECTIVE, RESHARD_MESSAGES } ReshardHow;
 
 // Whom a rank sends to: see reshard.def.
 typedef enum ReshardPattern { RESHARD_NONE, RESHARD_RING, RESHARD_PAIRS, RESHARD_ROOT, RESHARD_NEIGHBOUR } ReshardPattern;

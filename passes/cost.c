@@ -5,7 +5,7 @@
 //   ring          launch + rounds * sum over levels (hops * latency) + bytes * seconds a byte of the slowest level
 //   tree          the same with twice the depth in place of hops, and bytes that no rank keeps back; the cheaper one of both
 //   messages      the same with what a rank sends out of each unit, and as many latencies as messages that do not go at once
-//   local change  launch + what it reads and writes / bandwidth of the memory
+//   local change  nothing where a rank keeps what it has; else launch + what it reads and writes / bandwidth of the memory
 #include "cost.h"
 
 #include "../ir/pin.h"
@@ -92,6 +92,7 @@ StepCost cost_of_step(const CostModel *model, const Shape *shape, const Layout *
 StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout *to, Reshard step, int element, double bytes) {
   const MachineDevice *device = &model->machine->device;
   const ReshardPattern pattern = reshard_pattern(step.kind);
+  if (reshard_how(step.kind) == RESHARD_NOTHING) return (StepCost){0, 0, MACHINE_MAX_LEVELS};
   if (pattern == RESHARD_NONE)
     return (StepCost){device->launch + copied(model, shape, to, element) / device->bandwidth, 0, MACHINE_MAX_LEVELS};
   AxisLinks found;

@@ -18,7 +18,8 @@ bool lowering_reshard_in_place(Lowering *l, const Op *op) {
   switch (step.kind) {
   case RESHARD_all_reduce:
   case RESHARD_reduce:
-  case RESHARD_drop: return true;
+  case RESHARD_drop:
+  case RESHARD_same: return true;
   case RESHARD_broadcast: return !l->program->buffers.at[buffer].persistent; // stored tensors are written in the update only
   default: return false;
   }
@@ -89,5 +90,5 @@ bool lowering_reshard(Lowering *l, const Op *op, Collective *c) {
   if (gathers || step.kind == RESHARD_reduce_scatter) plan_blocks(l, c, in, &shape);
   if (reshard_how(step.kind) == RESHARD_MESSAGES)
     c->stage = stage_for(l, in, reshard_staged(mesh, &shape, &c->from, &c->to));
-  return step.kind != RESHARD_drop;
+  return reshard_how(step.kind) != RESHARD_NOTHING;
 }

@@ -242,7 +242,7 @@ static int64_t moved_between(Routes *routes, const Shape *shape, const Layout *f
 }
 
 static Step make_step(Routes *routes, int shape, int from, int to) {
-  static const int starts[] = {[RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
+  static const int starts[] = {[RESHARD_NOTHING] = 0, [RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
   const KnownShape of = routes->shapes.at[shape];
   const Layout x = *routes_layout_at(routes, from), y = *routes_layout_at(routes, to);
   Reshard step;

@@ -58,6 +58,7 @@ static void collectives_within_a_node(void) {
   CHECK_NEAR(cost(&mesh, &large, 2, rows, pinned, RESHARD_gather), LAUNCH + 1e-6 + N * 3 / 4 / 1e10, 1e-12);
   CHECK_NEAR(cost(&mesh, &large, 2, pinned, rows, RESHARD_scatter), LAUNCH + 1e-6 + N * 3 / 4 / 1e10, 1e-12);
   CHECK_NEAR(cost(&mesh, &large, 2, whole, rows, RESHARD_slice), LAUNCH + 2 * N / 4 / 1e11, 1e-12);
+  CHECK(cost(&mesh, &large, 2, whole, pinned, RESHARD_drop) == 0); // no call is made
 }
 
 // A small sum over four nodes goes up and down a tree of two levels, a large one around the ring.
