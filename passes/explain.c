@@ -2,7 +2,9 @@
 
 #include "evaluate.h"
 #include "explaining.h"
-#include "search/problem.h"
+#include "search/fit.h"
+
+#include <math.h>
 
 enum { BUDGET = 50 * 1000 * 1000 }; // entries of tables of the search for a runner-up
 
@@ -12,21 +14,23 @@ static void mean(bool *meant, int group) {
   if (group >= 0) meant[group] = true;
 }
 
-// The tensor of the loss or metric of this name, or NULL.
-static const char *find_scalar(const Graph *train, const char *name) {
-  const Scalar *found = NULL;
+// The tensor of the loss or metric of this name, or -1.
+static int find_scalar(const Graph *train, const char *name) {
+  int found = -1;
   for (int i = 0; i < train->losses.len; i++)
-    if (str_eq(train->losses.at[i].name, name)) found = &train->losses.at[i];
+    if (str_eq(train->losses.at[i].name, name)) found = train->losses.at[i].tensor;
   for (int i = 0; i < train->metrics.len; i++)
-    if (str_eq(train->metrics.at[i].name, name)) found = &train->metrics.at[i];
-  return found != NULL ? graph_tensor(train, found->tensor)->name : NULL;
+    if (str_eq(train->metrics.at[i].name, name)) found = train->metrics.at[i].tensor;
+  return found;
 }
 
 // Says what is wrong with a name that nothing has: that it is another name of an operator's result, or the same as of a line of a plan.
 static void refuse(const Explainer *e, const char *name, Problems *problems) {
-  const char *result = find_scalar(e->c->model->train, name);
-  if (result != NULL && !str_eq(result, name)) {
-    problem_add(problems, (Loc){0}, "'%s' is no operator or layer; the operator that makes it is '%s'", name, result);
+  const int scalar = find_scalar(e->c->model->train, name);
+  const char *maker = scalar >= 0 ? graph_tensor(e->c->model->train, scalar)->name : name;
+  if (!str_eq(maker, name)) {
+    problem_add(problems, (Loc){0}, "'%s' is no operator or layer; the operator that makes it is '%s'%s", name, maker,
+                e->groups.of_tensor[scalar] >= 0 ? "" : ", which follows what it reads: nothing is chosen for it");
     return;
   }
   Plan line = {.model = e->c->model->name, .mesh = e->c->mesh};
@@ -52,41 +56,72 @@ static const bool *find_meant(const Explainer *e, const char *name) {
   return meant;
 }
 
-// ---- the runner-up -------------------------------------------------------------------------------------------------
+// ---- what else it could do, the rest along ---------------------------------------------------------------------------
 
-typedef struct Other {
-  const Explainer *e;
-  int group;
-} Other;
+typedef struct Others { // plans in which a group does something else
+  Arena *arena;
+  SearchProblem *problem; // of all plans on the mesh of the plan; NULL: it is too large
+  double **least; // by group and candidate: what a step of no plan with it takes less than; INFINITY: very long; NULL: not known
+} Others;
 
-static Candidates all_others(const void *ctx, Arena *arena, const Groups *groups, int number, const Mesh *mesh) {
-  const Other *other = ctx;
-  Candidates all = problem_all_candidates(NULL, arena, groups, number, mesh), others = {0, NULL};
-  if (number != other->group) return all;
-  others.list = NEW_ARRAY(arena, Candidate, all.n);
-  for (int i = 0; i < all.n; i++)
-    if (!explain_is_chosen(other->e, number, &all.list[i])) others.list[others.n++] = all.list[i];
-  return others;
+// Of each group that is meant, which are few: what is known of all others is not worth the time if there is a lot of it.
+static Others others_new(const Explainer *e, bool all) {
+  static const double VERY_LONG = 16; // times the step of the plan
+  Others o = {.arena = arena_new()};
+  const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
+  const Compilation *copy = evaluate_copy(e->c, &e->whole.plan, o.arena);
+  cost_mark_inlined(copy->model->train);
+  o.problem = problem_new(o.arena, copy->model, &e->c->mesh, e->c->machine, &space);
+  if (o.problem == NULL || !all) return o;
+  double **least = NEW_ARRAY(o.arena, double *, e->groups.list.len);
+  for (int g = 0; g < e->groups.list.len; g++) least[g] = NEW_ARRAY(o.arena, double, o.problem->of[g].n);
+  if (cfn_marginals(&o.problem->cfn, VERY_LONG * e->applied->predicted.step, least)) o.least = least;
+  return o;
 }
 
-// The best plan in which the group does something else.
-static void search_runner_up(const Explainer *e, int number, ExplainedGroup *g) {
-  Arena *arena = arena_new();
-  const Other other = {e, number};
-  const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = all_others, .ctx = &other};
-  const Compilation *copy = evaluate_copy(e->c, &e->whole.plan, arena);
-  const bool others = all_others(&other, arena, &e->groups, number, &e->c->mesh).n > 0;
-  cost_mark_inlined(copy->model->train);
-  const SearchProblem *problem = others ? problem_new(arena, copy->model, &e->c->mesh, e->c->machine, &space) : NULL;
-  if (problem != NULL) {
-    const CfnSolution solution = cfn_solve(&problem->cfn, BUDGET, NULL);
-    if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
-    const Plan plan = problem_plan(problem, solution.value);
-    const Search search = {.done = true, .cost = solution.cost, .bound = solution.bound, .of_step = true, .mesh = e->c->mesh};
-    g->runner_up = outcome_of(e->c, PLAN_AUTO, &plan, NULL, &search, 0);
-    g->runner_up_choice = explain_candidate_text(e, number, &problem->of[number].list[solution.value[number]]);
+// The cost of the candidates that the plan has not chosen; NULL: there is no other.
+static const double *cost_of_others(const Explainer *e, const Others *o, int number) {
+  const Candidates *all = &o->problem->of[number];
+  double *cost = NEW_ARRAY(o->arena, double, all->n);
+  bool any = false;
+  for (int i = 0; i < all->n; i++) {
+    const bool chosen = explain_is_chosen(e, number, &all->list[i]);
+    cost[i] = chosen ? INFINITY : o->problem->cfn.variables.at[number].cost[i];
+    any |= !chosen;
   }
-  arena_free(arena);
+  return any ? cost : NULL;
+}
+
+// What a group does in another plan.
+static const char *choice_in(const Explainer *e, const Others *o, const Plan *plan, int number) {
+  Explainer other = *e;
+  Compilation *planned = evaluate_copy(e->c, plan, o->arena);
+  pipeline[pipeline_find("plan")].run(planned);
+  other.planned = planned;
+  for (int i = 0; i < o->problem->of[number].n; i++)
+    if (explain_is_chosen(&other, number, &o->problem->of[number].list[i])) return explain_candidate_text(e, number, &o->problem->of[number].list[i]);
+  fatal("explain: a plan that is no assignment of candidates");
+}
+
+// The cheapest plan that fits in which the group does something else.
+static void search_runner_up(const Explainer *e, const Others *o, int number, ExplainedGroup *g) {
+  SearchProblem *p = o->problem;
+  CfnVariable *variable = &p->cfn.variables.at[number];
+  const double *cost = variable->cost, *of_others = cost_of_others(e, o, number);
+  if (of_others == NULL) return;
+  variable->cost = of_others;
+  Contest contest = contest_new(e->c);
+  const CfnSolution solution = problem_solve(p, BUDGET);
+  if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
+  const Plan plan = problem_plan(p, solution.value);
+  const double bound = contest_offer(&contest, &plan, NULL) == 0 ? solution.bound : fit_search(&contest, p, solution.value, BUDGET);
+  variable->cost = cost;
+  p->cfn.n_limits = 0;
+  g->none_fits = !contest.fits;
+  if (!contest.fits) return;
+  const Search search = {.done = true, .cost = contest.cost, .bound = bound, .of_step = true, .mesh = e->c->mesh};
+  g->runner_up = outcome_of(e->c, PLAN_AUTO, &contest.plan, NULL, &search, 0);
+  g->runner_up_choice = choice_in(e, o, &contest.plan, number);
 }
 
 // ---- all of it -----------------------------------------------------------------------------------------------------
@@ -126,14 +161,16 @@ Explanation explain_plan(const Compilation *c, const Plan *plan, const char *nam
   explanation.step = e.applied->predicted.step;
   if (c->machine->profile != NULL) explanation.profile = profile_use(e.applied);
   const bool *meant = find_meant(&e, name);
+  const Others others = searched ? others_new(&e, candidates) : (Others){0};
   for (int g = 0; g < e.groups.list.len; g++) {
     ExplainedGroup explained = {0};
     if (!meant[g]) continue;
     explain_group(&e, g, &explained);
-    if (candidates || !searched) explain_candidates(&e, g, &explained);
-    if (searched) search_runner_up(&e, g, &explained);
+    if (candidates || others.problem == NULL) explain_candidates(&e, g, others.least != NULL ? others.least[g] : NULL, &explained);
+    if (others.problem != NULL) search_runner_up(&e, &others, g, &explained);
     vec_push(c->arena, &explanation.groups, explained);
   }
+  if (others.arena != NULL) arena_free(others.arena);
   if (explanation.groups.len == 0) refuse(&e, name, problems);
   return explanation;
 }

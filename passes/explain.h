@@ -22,6 +22,7 @@ typedef struct ExplainedChange {
 typedef struct ExplainedCandidate {
   const char *choice;
   double own, step; // seconds of its operators, of a training step
+  double least;     // of a training step at least, if all others are divided as is best then; INFINITY: not known, or very long
   bool chosen;
   int order;
 } ExplainedCandidate;
@@ -36,8 +37,9 @@ typedef struct ExplainedGroup {
   VEC(ExplainedCandidate) candidates; // cheapest first; of equal ones in their order
   VEC(const char *) excluded;         // what is no candidate, and why
   const ExplainedCandidate *next;     // the cheapest that is not chosen; NULL: there is none
-  Outcome runner_up;                  // of a plan that was searched: the best one in which this group does something else
-  const char *runner_up_choice;       // what it does there; NULL: not searched
+  Outcome runner_up;                  // of a plan that was searched: the best one that fits in which this group does something else
+  const char *runner_up_choice;       // what it does there; NULL: not searched, or none was found
+  bool none_fits;                     // it was searched, and none was found
 } ExplainedGroup;
 
 typedef struct Explanation {
@@ -49,8 +51,8 @@ typedef struct Explanation {
 } Explanation;
 
 // Of a compilation before the pass "plan", with a machine, and a plan that was made for it: of what the name means, as in plans an operator, a
-// layer, or an input or stored tensor. A plan of auto has a runner-up that is searched for; the candidates of any other are tried,
-// those of its own where they are asked for. What is wrong is added to `problems`.
+// layer, or an input or stored tensor. A plan of auto has a runner-up: the cheapest plan that fits, of all on its axes, in which the operator does something else. The
+// candidates of any other plan are tried, those of its own where they are asked for. What is wrong is added to `problems`.
 Explanation explain_plan(const Compilation *c, const Plan *plan, const char *name, bool candidates,
                          Problems *problems);
 // candidates: print them all.

@@ -249,7 +249,7 @@ static int by_step(const void *a, const void *b) {
   return x->step != y->step ? (x->step > y->step) - (x->step < y->step) : x->order - y->order;
 }
 
-void explain_candidates(const Explainer *e, int number, ExplainedGroup *g) {
+void explain_candidates(const Explainer *e, int number, const double *least, ExplainedGroup *g) {
   const Group *group = &e->groups.list.at[number];
   const Candidates candidates = problem_all_candidates(NULL, e->arena, &e->groups, number, &e->c->mesh);
   for (int i = 0; i < candidates.n; i++) {
@@ -258,6 +258,7 @@ void explain_candidates(const Explainer *e, int number, ExplainedGroup *g) {
     const Plan plan = plan_with(e, group, candidate, arena);
     const Compilation *applied = apply(e->c, &plan, arena);
     ExplainedCandidate found = {.choice = explain_candidate_text(e, number, candidate), .chosen = explain_is_chosen(e, number, candidate), .step = INFINITY, .order = i};
+    found.least = least != NULL ? least[i] : INFINITY;
     if (applied->problems.list.len == 0) found.step = applied->predicted.step, found.own = own_seconds(e, applied, number);
     vec_push(e->arena, &g->candidates, found);
     arena_free(arena);

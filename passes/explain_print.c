@@ -60,14 +60,20 @@ static void print_changes(Arena *arena, const ExplainedGroup *g, Text *out) {
   indent(out, &block);
 }
 
+static bool is_less(const Explanation *x, const ExplainedGroup *g) {
+  return g->runner_up.cost.step < x->step * (1 - 1e-9);
+}
+
 static void print_next(Arena *arena, const Explanation *x, const ExplainedGroup *g, Text *out) {
+  if (g->none_fits) text_printf(out, "  no plan that divides it otherwise was found to fit\n");
   if (g->runner_up_choice != NULL)
-    text_printf(out, "  runner-up  %s: %s in the best plan that divides it otherwise%s%s\n", g->runner_up_choice,
-                step_text(arena, g->runner_up.cost.step, x->step), g->runner_up.reason != NULL ? ", which " : "",
-                g->runner_up.reason != NULL ? g->runner_up.reason : "");
+    text_printf(out, "  runner-up  %s: %s in the best plan that divides it otherwise\n", g->runner_up_choice,
+                step_text(arena, g->runner_up.cost.step, x->step));
+  if (g->runner_up_choice != NULL && is_less(x, g))
+    text_printf(out, "  such plans were not searched: --mesh=%s does\n", mesh_text(arena, &x->compilation->mesh));
   if (g->next != NULL)
     text_printf(out, "  all else kept, the next best is  %s: %s\n", g->next->choice, step_text(arena, g->next->step, x->step));
-  else if (g->runner_up_choice == NULL) text_printf(out, "  there is nothing else that it could do\n");
+  else if (g->runner_up_choice == NULL && !g->none_fits) text_printf(out, "  there is nothing else that it could do\n");
 }
 
 static void print_candidates(Arena *arena, const ExplainedGroup *g, Text *out) {
@@ -77,12 +83,13 @@ static void print_candidates(Arena *arena, const ExplainedGroup *g, Text *out) {
   table_add_column(&t, "candidates, all else kept", false);
   table_add_column(&t, "own ms", true);
   table_add_column(&t, "step ms", true);
+  table_add_column(&t, "changed, at least", true);
   table_add_column(&t, "", false);
   for (int i = 0; i < g->candidates.len; i++) {
     const ExplainedCandidate *c = &g->candidates.at[i];
     const bool known = c->step < INFINITY;
     chosen |= c->chosen;
-    vec_push(arena, &t.rows, (TableRow){{c->choice, known ? ms(arena, c->own) : "-", known ? ms(arena, c->step) : "-", c->chosen ? "chosen" : ""}});
+    vec_push(arena, &t.rows, (TableRow){{c->choice, known ? ms(arena, c->own) : "-", known ? ms(arena, c->step) : "-", c->least < INFINITY ? ms(arena, c->least) : "-", c->chosen ? "chosen" : ""}});
   }
   table_print(&t, &block);
   indent(out, &block);
@@ -145,6 +152,7 @@ static void json_candidate(Json *json, const char *key, const ExplainedCandidate
   json_string(json, "choice", c->choice);
   json_real(json, "own_seconds", c->own);
   json_real(json, "step_seconds", c->step);
+  json_real(json, "step_seconds_all_else_changed_at_least", c->least);
   json_bool(json, "chosen", c->chosen);
   json_close_object(json);
 }

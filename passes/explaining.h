@@ -20,8 +20,9 @@ typedef struct Explainer {
 
 // What a group does and costs.
 void explain_group(const Explainer *e, int group, ExplainedGroup *explained);
-// Every candidate of a group, all others as they are.
-void explain_candidates(const Explainer *e, int group, ExplainedGroup *explained);
+// Every candidate of a group, all others as they are. least: by candidate, of a step at least if the others follow;
+// NULL: not known.
+void explain_candidates(const Explainer *e, int group, const double *least, ExplainedGroup *explained);
 // Whether the group does in the plan what the candidate says.
 bool explain_is_chosen(const Explainer *e, int group, const Candidate *candidate);
 const char *explain_candidate_text(const Explainer *e, int group, const Candidate *candidate);

@@ -216,20 +216,32 @@ bool net_marginals(Net *net, const Elimination *done, double *const *least) {
   return true;
 }
 
-bool cfn_prune(const Cfn *cfn, double above, bool *const *needed) {
+bool cfn_marginals(const Cfn *cfn, double above, double *const *least) {
   enum { ROOM = 1 << 23 };
   Arena *arena = arena_new(), *scratch = arena_new();
   Net *net = net_new(cfn, arena, above - cfn->constant, false);
   net->scratch = scratch;
   const Elimination *done = net_eliminate(net, arena, NULL, net->worst, ROOM);
-  double **least = NEW_ARRAY(arena, double *, net->n_vars);
-  for (int x = 0; x < net->n_vars; x++) least[x] = NEW_ARRAY(arena, double, net->vars[x].n);
-  const bool known = net_marginals(net, done, least);
+  double **of_left = NEW_ARRAY(arena, double *, net->n_vars);
+  for (int x = 0; x < net->n_vars; x++) of_left[x] = NEW_ARRAY(arena, double, net->vars[x].n);
+  const bool known = net_marginals(net, done, of_left);
   for (int x = 0; x < net->n_vars && known; x++) {
-    for (int v = 0; v < cfn->variables.at[x].n_values; v++) needed[x][v] = false;
-    for (int k = 0; k < net->vars[x].n; k++) needed[x][net->vars[x].value[k]] = least[x][k] <= net->worst;
+    for (int v = 0; v < cfn->variables.at[x].n_values; v++) least[x][v] = INFINITY;
+    for (int k = 0; k < net->vars[x].n; k++)
+      if (of_left[x][k] <= net->worst) least[x][net->vars[x].value[k]] = cfn->constant + of_left[x][k] * net->unit;
   }
   arena_free(arena);
   arena_free(scratch);
+  return known;
+}
+
+bool cfn_prune(const Cfn *cfn, double above, bool *const *needed) {
+  Arena *arena = arena_new();
+  double **least = NEW_ARRAY(arena, double *, cfn->variables.len);
+  for (int x = 0; x < cfn->variables.len; x++) least[x] = NEW_ARRAY(arena, double, cfn->variables.at[x].n_values);
+  const bool known = cfn_marginals(cfn, above, least);
+  for (int x = 0; x < cfn->variables.len && known; x++)
+    for (int v = 0; v < cfn->variables.at[x].n_values; v++) needed[x][v] = least[x][v] < INFINITY;
+  arena_free(arena);
   return known;
 }

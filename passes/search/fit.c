@@ -163,8 +163,9 @@ static bool offer_all(Fitter *f) {
   int *value = NEW_ARRAY(f->p->arena, int, n);
   for (int g = 0; g < n;) {
     if (contest_is_over(f->contest)) return false;
-    const Plan plan = problem_plan(f->p, value);
-    contest_offer(f->contest, &plan, NULL);
+    const bool allowed = cfn_cost(cfn, value) < INFINITY;
+    const Plan plan = allowed ? problem_plan(f->p, value) : (Plan){0};
+    if (allowed) contest_offer(f->contest, &plan, NULL);
     for (g = 0; g < n && ++value[g] == cfn->variables.at[g].n_values; g++) value[g] = 0;
   }
   return true;

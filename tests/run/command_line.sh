@@ -273,6 +273,10 @@ expect 0 "plan '2.plan'" m.dnn --machine=pcie2 --plan-in 2.plan --explain dense1
 expect 0 '  there is nothing else that it could do' clipped.dnn --machine=pcie2 --search=fsdp --explain gradient_norm
 expect 1 "no operator or layer 'dens1'; did you mean 'dense1'?" m.dnn --machine=pcie2 --explain dens1
 expect 1 "'loss' is no operator or layer; the operator that makes it is 'cross_entropy'" m.dnn --machine=pcie2 --explain loss
+sed 's/loss =.*/y = dense(x, units); loss = cross_entropy(y, label); metric share = accuracy(y, label);/' m.dnn >measured.dnn
+expect 1 "'share' is no operator or layer; the operator that makes it is 'accuracy', which follows what it reads: nothing is chosen" \
+         measured.dnn --machine=pcie2 --explain share
+expect 1 "'accuracy' follows what it reads: nothing is chosen" measured.dnn --machine=pcie2 --explain accuracy
 expect 1 'heads of attention' m.dnn --machine=pcie2 --search=megatron --explain dense1
 expect 2 'candidates goes with --explain' m.dnn --machine=pcie2 --candidates
 expect 2 'needs --machine' m.dnn --explain dense1

@@ -75,6 +75,17 @@ def sweep(model, machine, planners, parameter, values):
         check_alone(f"{model}: {point['planner']} {own}", point, model, [f"--machine={machine}", own])
 
 
+# What each candidate comes to at least, if all else follows it: no less than the plan, if that is not the best only of those that fit,
+# and for the runner-up no more than that takes.
+def explain_with_the_rest(what, candidates, step, runner_up):
+    known = [(c["step_seconds_all_else_changed_at_least"], c) for c in candidates]
+    known = [(seconds, c) for seconds, c in known if seconds is not None]
+    check(f"{what}: with the rest", len(known) > 0 and all(seconds <= c["step_seconds"] * (1 + 1e-5) for seconds, c in known))
+    check(f"{what}: a chosen one with the rest", all(seconds <= step * (1 + 1e-5) for seconds, c in known if c["chosen"]))
+    least = min((seconds for seconds, c in known if not c["chosen"]), default=runner_up)
+    check(f"{what}: runner-up {runner_up}, with the rest {least}", least <= runner_up * (1 + 1e-5) and (least >= step * (1 - 1e-5) or "less" in what))
+
+
 def explain_group(what, group, step, planner):
     candidates = group["candidates"]
     chosen = [c for c in candidates if c["chosen"]]
@@ -86,9 +97,11 @@ def explain_group(what, group, step, planner):
     for part, whole in [("operators", "own_seconds"), ("changes", "changes_seconds")]:
         total = sum(entry["seconds"] for entry in group[part])
         check(f"{what}: {part} {total}, {whole} {group[whole]}", abs(total - group[whole]) <= 1e-5 * total)
-    if planner == "auto":
+    if planner == "auto" and "runner_up" in group:
         runner_up = group["runner_up"]["step_seconds"]
         check(f"{what}: runner-up {runner_up}", step <= runner_up <= min(others) * (1 + 1e-9))
+        check(f"{what}: the runner-up fits", group["runner_up"]["fits"])
+        explain_with_the_rest(what, candidates, step, runner_up)
     elif others:
         check(f"{what}: next", group["next_with_all_else_kept"]["step_seconds"] == min(others))
 
@@ -106,6 +119,20 @@ def explain(model, machine, devices, planner, name):
     check(f"{what}: groups", len(explained["groups"]) >= 1)
     for group in explained["groups"]:
         explain_group(f"{what}: {group['name']}", group, step, planner)
+
+
+# The cheapest plans do not fit; the runner-up is one that does.
+def little_memory():
+    with open(os.path.join(ROOT, "tests", "run", "hand", "small.machine")) as file:
+        text = file.read()
+    with tempfile.TemporaryDirectory() as folder:
+        less = os.path.join(folder, "less.machine")
+        with open(less, "w") as file:
+            file.write(text.replace("2.5 MB", "2.2 MB"))
+        explain("mlp", less, 4, "auto", "dense1")
+        said = parcc("mlp", f"--machine={less}", "--explain=dense1")[1]
+        check("with little memory: runner-ups that fit, or none", said.count("runner-up") >= 1 and "needs" not in said and
+              said.count("runner-up") + said.count("found to fit") == said.count("changes of layout") + said.count("no tensor that it makes"))
 
 
 # The parameters of mlp's first layer and their update, stored in parts: a line that data parallelism does not have.
@@ -153,6 +180,7 @@ for case in SWEPT:
     sweep(*case)
 for case in EXPLAINED:
     explain(*case)
+little_memory()
 change_one_line()
 profiles()
 print("reports:", f"{failures} failed" if failures else "all agree")
