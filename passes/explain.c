@@ -61,22 +61,23 @@ static const bool *find_meant(const Explainer *e, const char *name) {
 typedef struct Others { // plans in which a group does something else
   Arena *arena;
   SearchProblem *problem; // of all plans on the mesh of the plan; NULL: it is too large
-  double **least; // by group and candidate: what a step of no plan with it takes less than; INFINITY: very long; NULL: not known
 } Others;
 
-// Of each group that is meant, which are few: what is known of all others is not worth the time if there is a lot of it.
-static Others others_new(const Explainer *e, bool all) {
-  static const double VERY_LONG = 16; // times the step of the plan
-  Others o = {.arena = arena_new()};
+static Others others_new(const Explainer *e) {
+  Others o = {arena_new(), NULL};
   const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
   const Compilation *copy = evaluate_copy(e->c, &e->whole.plan, o.arena);
   cost_mark_inlined(copy->model->train);
   o.problem = problem_new(o.arena, copy->model, &e->c->mesh, e->c->machine, &space);
-  if (o.problem == NULL || !all) return o;
-  double **least = NEW_ARRAY(o.arena, double *, e->groups.list.len);
-  for (int g = 0; g < e->groups.list.len; g++) least[g] = NEW_ARRAY(o.arena, double, o.problem->of[g].n);
-  if (cfn_marginals(&o.problem->cfn, VERY_LONG * e->applied->predicted.step, least)) o.least = least;
   return o;
+}
+
+// By candidate of a group, what a step of no plan with it takes less than, in seconds; INFINITY: very long. NULL: not known.
+static const double *least_of_candidates(const Explainer *e, const Others *o, int number) {
+  static const double VERY_LONG = 16; // times the step of the plan
+  if (o->problem == NULL) return NULL;
+  double *least = NEW_ARRAY(o->arena, double, o->problem->of[number].n);
+  return cfn_least(&o->problem->cfn, number, VERY_LONG * e->applied->predicted.step, least) ? least : NULL;
 }
 
 // The cost of the candidates that the plan has not chosen; NULL: there is no other.
@@ -161,12 +162,12 @@ Explanation explain_plan(const Compilation *c, const Plan *plan, const char *nam
   explanation.step = e.applied->predicted.step;
   if (c->machine->profile != NULL) explanation.profile = profile_use(e.applied);
   const bool *meant = find_meant(&e, name);
-  const Others others = searched ? others_new(&e, candidates) : (Others){0};
+  const Others others = searched ? others_new(&e) : (Others){0};
   for (int g = 0; g < e.groups.list.len; g++) {
     ExplainedGroup explained = {0};
     if (!meant[g]) continue;
     explain_group(&e, g, &explained);
-    if (candidates || others.problem == NULL) explain_candidates(&e, g, others.least != NULL ? others.least[g] : NULL, &explained);
+    if (candidates || others.problem == NULL) explain_candidates(&e, g, least_of_candidates(&e, &others, g), &explained);
     if (others.problem != NULL) search_runner_up(&e, &others, g, &explained);
     vec_push(c->arena, &explanation.groups, explained);
   }

@@ -79,17 +79,22 @@ static void print_next(Arena *arena, const Explanation *x, const ExplainedGroup 
 static void print_candidates(Arena *arena, const ExplainedGroup *g, Text *out) {
   Table t = {.arena = arena};
   Text block = {.arena = arena};
-  bool chosen = false;
+  bool chosen = false, bounds = false;
+  for (int i = 0; i < g->candidates.len; i++) bounds |= g->candidates.at[i].least < INFINITY;
   table_add_column(&t, "candidates, all else kept", false);
   table_add_column(&t, "own ms", true);
   table_add_column(&t, "step ms", true);
-  table_add_column(&t, "changed, at least", true);
+  if (bounds) table_add_column(&t, "changed, at least", true);
   table_add_column(&t, "", false);
   for (int i = 0; i < g->candidates.len; i++) {
     const ExplainedCandidate *c = &g->candidates.at[i];
     const bool known = c->step < INFINITY;
     chosen |= c->chosen;
-    vec_push(arena, &t.rows, (TableRow){{c->choice, known ? ms(arena, c->own) : "-", known ? ms(arena, c->step) : "-", c->least < INFINITY ? ms(arena, c->least) : "-", c->chosen ? "chosen" : ""}});
+    TableRow row = {{c->choice, known ? ms(arena, c->own) : "-", known ? ms(arena, c->step) : "-"}};
+    int n = 3;
+    if (bounds) row.cell[n++] = c->least < INFINITY ? ms(arena, c->least) : "-";
+    row.cell[n] = c->chosen ? "chosen" : "";
+    vec_push(arena, &t.rows, row);
   }
   table_print(&t, &block);
   indent(out, &block);

@@ -69,9 +69,9 @@ void cfn_check(const Cfn *cfn);
 // best assignment found and the proved bound are returned. start: an assignment that is known already, or NULL.
 CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start);
 
-// What no assignment with a value costs less than, limits or not: least[x][value], the optimum for one value of x at least; INFINITY: more
-// than `above`. False: nothing is known, it would take too much.
-bool cfn_marginals(const Cfn *cfn, double above, double *const *least);
+// What the cheapest assignment with each value of a variable costs, limits or not: least[value]; INFINITY: more than `above`. False:
+// nothing is known, it would take too much.
+bool cfn_least(const Cfn *cfn, int variable, double above, double *least);
 
 // Which values are in assignments that cost no more than `above`, limits or not: needed[x][value] is false where it is proved that
 // it is in none. False: nothing is known, it would take too much.

@@ -19,6 +19,7 @@ typedef struct Work {
   Maker maker;
   Elimination *out;
   double room;
+  int but;
   NetList *list; // functions that are left, by variable
   bool *gone;
   int *stamp;
@@ -55,6 +56,7 @@ static Wait heap_pop(Work *work) {
 }
 
 static void queue(Work *work, int x) {
+  if (x == work->but) return;
   const Joint joint = joint_of(&work->maker, x, work->list[x].fns.at, work->list[x].fns.len);
   heap_push(work, (Wait){joint.size, x, ++work->stamp[x]});
   arena_reset(work->maker.net->scratch);
@@ -160,10 +162,10 @@ static void queue_neighbours(Work *work, const Bucket *bucket) {
   for (int i = 0; i < met.len; i++) queue(work, met.at[i]);
 }
 
-Elimination *net_eliminate(Net *net, Arena *arena, const NetTable **cost, double worst, double room) {
+Elimination *net_eliminate(Net *net, Arena *arena, const NetTable **cost, double worst, double room, int but) {
   Elimination *out = NEW(arena, Elimination);
   *out = (Elimination){.arena = arena, .cost = NEW_ARRAY(arena, const NetTable *, net->n_vars), .bound = net->constant};
-  Work work = {.maker = {net, out, worst, NEW_ARRAY(arena, int, net->n_vars)}, .out = out, .room = room, .list = net_lists(net, arena)};
+  Work work = {.maker = {net, out, worst, NEW_ARRAY(arena, int, net->n_vars)}, .out = out, .room = room, .but = but, .list = net_lists(net, arena)};
   work.gone = NEW_ARRAY(arena, bool, net->n_vars);
   work.stamp = NEW_ARRAY(arena, int, net->n_vars);
   for (int x = 0; x < net->n_vars; x++) out->cost[x] = cost == NULL ? net->vars[x].cost : cost[x];

@@ -55,7 +55,7 @@ static bool try_price(Prices *prices, Multipliers by, int l) {
   for (int k = 0; k < net->n_limits; k++) by.offset += by.by[k] * prices->left[k];
   by.offset = ceil(by.offset * (1 + 1e-15));
   const double worst = fmin(net->worst, prices->best->units) + by.offset;
-  Elimination *done = net_eliminate(net, net->arena, priced(prices, &by), worst, ROOM);
+  Elimination *done = net_eliminate(net, net->arena, priced(prices, &by), worst, ROOM, -1);
   const double bound = done->bound - by.offset;
   if (bound > prices->bound || prices->done == NULL) prices->by = by, prices->done = done, prices->bound = bound;
   if (done->bound == INFINITY) return true;

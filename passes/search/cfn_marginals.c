@@ -11,7 +11,7 @@
 #include "cfn_net.h"
 
 enum { MARGINALS = -6 };
-enum { MOST_ENTRIES = 1 << 26 }; // that are looked at
+enum { MOST_ENTRIES = 1 << 26, ROOM = 1 << 23 }; // that are looked at, in all and for one variable
 
 typedef struct Outward { // of a bucket
   const double *marginal; // by class of its variable, 0 for the best
@@ -216,32 +216,41 @@ bool net_marginals(Net *net, const Elimination *done, double *const *least) {
   return true;
 }
 
-bool cfn_marginals(const Cfn *cfn, double above, double *const *least) {
-  enum { ROOM = 1 << 23 };
-  Arena *arena = arena_new(), *scratch = arena_new();
+// All other variables are eliminated: what is left are functions of x alone.
+bool cfn_least(const Cfn *cfn, int x, double above, double *least) {
+  Arena *arena = arena_new();
   Net *net = net_new(cfn, arena, above - cfn->constant, false);
-  net->scratch = scratch;
-  const Elimination *done = net_eliminate(net, arena, NULL, net->worst, ROOM);
-  double **of_left = NEW_ARRAY(arena, double *, net->n_vars);
-  for (int x = 0; x < net->n_vars; x++) of_left[x] = NEW_ARRAY(arena, double, net->vars[x].n);
-  const bool known = net_marginals(net, done, of_left);
-  for (int x = 0; x < net->n_vars && known; x++) {
-    for (int v = 0; v < cfn->variables.at[x].n_values; v++) least[x][v] = INFINITY;
-    for (int k = 0; k < net->vars[x].n; k++)
-      if (of_left[x][k] <= net->worst) least[x][net->vars[x].value[k]] = cfn->constant + of_left[x][k] * net->unit;
+  net->scratch = arena_new();
+  const Elimination *done = net_eliminate(net, arena, NULL, net->worst, ROOM, x);
+  bool *gone = NEW_ARRAY(arena, bool, done->fns.len);
+  for (int b = 0; b < done->buckets.len; b++)
+    for (int i = 0; i < done->buckets.at[b].fns.len; i++) gone[done->buckets.at[b].fns.at[i]] = true;
+  for (int v = 0; v < cfn->variables.at[x].n_values; v++) least[v] = INFINITY;
+  for (int v = 0; v < net->vars[x].n && done->bound < INFINITY; v++) {
+    double sum = done->bound + net->vars[x].cost->at[v];
+    for (int i = 0; i < done->fns.len; i++)
+      if (!gone[i]) sum += done->fns.at[i].table->at[done->fns.at[i].map[0]->of[v]];
+    if (sum <= net->worst) least[net->vars[x].value[v]] = cfn->constant + sum * net->unit;
   }
+  const bool known = done->split == 0;
+  arena_free(net->scratch);
   arena_free(arena);
-  arena_free(scratch);
   return known;
 }
 
 bool cfn_prune(const Cfn *cfn, double above, bool *const *needed) {
-  Arena *arena = arena_new();
-  double **least = NEW_ARRAY(arena, double *, cfn->variables.len);
-  for (int x = 0; x < cfn->variables.len; x++) least[x] = NEW_ARRAY(arena, double, cfn->variables.at[x].n_values);
-  const bool known = cfn_marginals(cfn, above, least);
-  for (int x = 0; x < cfn->variables.len && known; x++)
-    for (int v = 0; v < cfn->variables.at[x].n_values; v++) needed[x][v] = least[x][v] < INFINITY;
+  Arena *arena = arena_new(), *scratch = arena_new();
+  Net *net = net_new(cfn, arena, above - cfn->constant, false);
+  net->scratch = scratch;
+  const Elimination *done = net_eliminate(net, arena, NULL, net->worst, ROOM, -1);
+  double **least = NEW_ARRAY(arena, double *, net->n_vars);
+  for (int x = 0; x < net->n_vars; x++) least[x] = NEW_ARRAY(arena, double, net->vars[x].n);
+  const bool known = net_marginals(net, done, least);
+  for (int x = 0; x < net->n_vars && known; x++) {
+    for (int v = 0; v < cfn->variables.at[x].n_values; v++) needed[x][v] = false;
+    for (int k = 0; k < net->vars[x].n; k++) needed[x][net->vars[x].value[k]] = least[x][k] <= net->worst;
+  }
   arena_free(arena);
+  arena_free(scratch);
   return known;
 }

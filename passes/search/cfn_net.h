@@ -110,8 +110,9 @@ struct Elimination {
 };
 
 // Eliminates all variables. cost: [n_vars] what values cost instead of net->vars[].cost, or NULL. worst: more is not allowed.
-// room: entries that are looked at for one variable, at most; a bucket that needs more is split and makes a bound only.
-Elimination *net_eliminate(Net *net, Arena *arena, const NetTable **cost, double worst, double room);
+// room: entries that are looked at for one variable, at most; a bucket that needs more is split and makes a bound only. but: a variable
+// that is left, with functions of it alone; -1: none.
+Elimination *net_eliminate(Net *net, Arena *arena, const NetTable **cost, double worst, double room, int but);
 
 // The multipliers of the limits under which an elimination was made, if any.
 typedef struct Multipliers {

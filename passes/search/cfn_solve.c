@@ -29,7 +29,7 @@ static void suggest(Net *net, const Elimination *done, Incumbent *best) {
 static double solve(Net *net, Incumbent *best, Elimination **last) {
   double bound = net->constant;
   for (int i = 0; i < ROOMS; i++) {
-    Elimination *done = net_eliminate(net, net->arena, NULL, net->worst, ROOM[i]);
+    Elimination *done = net_eliminate(net, net->arena, NULL, net->worst, ROOM[i], -1);
     *last = done;
     if (done->bound > bound) bound = done->bound;
     if (done->split == 0) return net_search(net, done, NULL, best, -1, NULL);
