@@ -32,9 +32,9 @@ static Traffic traffic_of(const Program *p, ProcedureKind kind) {
   Traffic traffic = {0, 0};
   for (int i = 0; i < p->procedure[kind].steps.len; i++) {
     const Step *step = p->procedure[kind].steps.at[i];
-    if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective.kind) == RESHARD_LOCAL) continue;
+    if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective->kind) == RESHARD_LOCAL) continue;
     traffic.collectives++;
-    traffic.bytes += step->collective.bytes;
+    traffic.bytes += step->collective->bytes;
   }
   return traffic;
 }
@@ -88,8 +88,8 @@ static void find_factors(Step *const *steps, int n, Factors *f) {
   for (int i = 0; i < n; i++) {
     if (steps[i]->kind == STEP_LOOP) find_factors(steps[i]->loop.body.at, steps[i]->loop.body.len, f);
     if (steps[i]->kind != STEP_GEMM) continue;
-    f->one |= steps[i]->gemm.alpha == 1 || steps[i]->gemm.accumulate;
-    f->zero |= !steps[i]->gemm.accumulate;
+    f->one |= steps[i]->gemm->alpha == 1 || steps[i]->gemm->accumulate;
+    f->zero |= !steps[i]->gemm->accumulate;
   }
 }
 

@@ -64,7 +64,7 @@ static void print_signature(KernelText *e, const char *name, Text *out) {
 
 static void print_comment(const Step *step, Text *out) {
   text_printf(out, "\n// %s%s%s", name_in_comment(out->arena, step->layer), step->layer[0] != '\0' ? ": " : "",
-              name_in_comment(out->arena, step->kernel.name));
+              name_in_comment(out->arena, step->kernel->name));
   if (step->loc.line > 0) text_printf(out, " (%s:%d)", name_in_comment(out->arena, step->loc.file), step->loc.line);
   text_printf(out, "\n");
 }
@@ -76,12 +76,12 @@ static const char *define_kernel(KernelBook *book, const Step *step, KernelText 
   print_signature(generic, "", &key);
   const int known = names_get(&book->by_text, text_str(&key));
   if (known >= 0) return book->names.at[known];
-  const char *name = name_unique(arena, &book->taken, arena_printf(arena, "k_%s", step->kernel.name));
+  const char *name = name_unique(arena, &book->taken, arena_printf(arena, "k_%s", step->kernel->name));
   names_set(&book->by_text, arena_strdup(arena, text_str(&key)), book->names.len);
   vec_push(arena, &book->names, name);
   Text body = {.arena = book->scratch};
   KernelText e;
-  prepare(&e, book->scratch, book->program, &step->kernel, false, &body);
+  prepare(&e, book->scratch, book->program, step->kernel, false, &body);
   print_comment(step, book->out);
   print_signature(&e, name, book->out);
   return name;
@@ -120,7 +120,7 @@ static Launch *launch_new(KernelBook *book, const Step *step) {
   Arena *arena = book->program->arena;
   Text body = {.arena = book->scratch};
   KernelText e;
-  prepare(&e, book->scratch, book->program, &step->kernel, true, &body);
+  prepare(&e, book->scratch, book->program, step->kernel, true, &body);
   Launch *launch = NEW(arena, Launch);
   launch->kernel = define_kernel(book, step, &e);
   PointerParam pointers[MAX_POINTERS];
@@ -132,7 +132,7 @@ static Launch *launch_new(KernelBook *book, const Step *step) {
 
 // That of a kernel of the same key, or a new one.
 static const Launch *find_launch(KernelBook *book, const Step *step) {
-  const KernelKey key = kernel_key(book->scratch, book->program, &step->kernel);
+  const KernelKey key = kernel_key(book->scratch, book->program, step->kernel);
   const int known = numbers_of(&book->keys, key.at, sizeof *key.at * (size_t)key.len);
   if (known == book->launches.len) vec_push(book->program->arena, &book->launches, launch_new(book, step));
   return book->launches.at[known];
@@ -141,7 +141,7 @@ static const Launch *find_launch(KernelBook *book, const Step *step) {
 void emit_launch(KernelBook *book, const Step *step, const char *loop, int indent, Text *out) {
   static const char *const macro[] = {"LAUNCH_FLAT", "LAUNCH_ROWS", "LAUNCH_LANES"};
   const Program *p = book->program;
-  const Kernel *k = &step->kernel;
+  const Kernel *k = step->kernel;
   arena_reset(book->scratch);
   const Launch *launch = find_launch(book, step);
   text_printf(out, "%*s%s(%s, %s", indent, "", is_map(k) ? "LAUNCH_MAP" : macro[k->kind], launch->kernel,

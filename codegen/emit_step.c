@@ -255,7 +255,7 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
   const char *pad = arena_printf(p->arena, "%*s", indent, "");
   switch (step->kind) {
   case STEP_KERNEL: emit_launch(book, step, loop, indent, out); return;
-  case STEP_GEMM: emit_gemm(p, &step->gemm, loop, indent, out); return;
+  case STEP_GEMM: emit_gemm(p, step->gemm, loop, indent, out); return;
   case STEP_LOOP:
     if (step->loop.strip >= 0) {
       emit_strips(book, step, indent, out);
@@ -266,7 +266,7 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
     for (int i = 0; i < step->loop.body.len; i++) emit_step(book, step->loop.body.at[i], step->loop.var, indent + 2, out);
     text_printf(out, "%s}\n", pad);
     return;
-  case STEP_COLLECTIVE: emit_collective(book, &step->collective, pad, out); return;
+  case STEP_COLLECTIVE: emit_collective(book, step->collective, pad, out); return;
   case STEP_CALL: emit_call(p, &step->call, indent, out); return;
   case STEP_ZERO:
     text_printf(out, "%sCHECK_CUDA(cudaMemsetAsync(%s, 0, %s * sizeof(%s), parcc.compute));\n", pad, tensor(p, step->zero),

@@ -32,7 +32,7 @@ static void put_expr(KeyWriter *w, const Expr *e) {
   put(w, e->type);
   switch (e->kind) {
   case EXPR_CONST: put_real(w, e->value); return;
-  case EXPR_INDEX: put_index(w, &e->index); return;
+  case EXPR_INDEX: put_index(w, e->index); return;
   case EXPR_ACCESS:
     put(w, kernel_find_tensor(w->k, e->access.tensor));
     for (int i = 0; i < e->access.rank; i++) put_index(w, &e->access.index[i]);
@@ -45,7 +45,7 @@ static void put_expr(KeyWriter *w, const Expr *e) {
   case EXPR_RANDOM:
     put(w, e->random.normal);
     put(w, e->random.stream);
-    put_index(w, &e->random.element);
+    put_index(w, e->random.element);
     return;
   case EXPR_RUN: put(w, e->run); return;
   }

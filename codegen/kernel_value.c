@@ -318,7 +318,7 @@ static const char *random_text(KernelText *e, const Expr *x) {
   vec_push(e->arena, &e->params, (Param){stream, "unsigned", arena_printf(e->arena, "%d", x->random.stream)});
   return arena_printf(e->arena, "parcc_%s%s(%s, %s, %s, (unsigned long long)(%s))",
                       x->random.normal ? "normal" : "uniform", e->p->model->f64 ? "" : "f", seed, stream, step,
-                      global_index(e, &x->random.element));
+                      global_index(e, x->random.element));
 }
 
 static const char *run_text(KernelText *e, RunScalar run) {
@@ -348,8 +348,8 @@ const char *kernel_text_expr(KernelText *e, const Expr *x) {
   switch (x->kind) {
   case EXPR_CONST: return const_text(e, x);
   case EXPR_INDEX: {
-    const char *text = in_parens(e, global_index(e, &x->index));
-    return x->index.div == 1 ? text : arena_printf(e->arena, "(%s / %lld)", text, (long long)x->index.div);
+    const char *text = in_parens(e, global_index(e, x->index));
+    return x->index->div == 1 ? text : arena_printf(e->arena, "(%s / %lld)", text, (long long)x->index->div);
   }
   case EXPR_ACCESS: return read_tensor(e, x);
   case EXPR_RANDOM: return random_text(e, x);

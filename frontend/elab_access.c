@@ -242,8 +242,8 @@ static unsigned slots_of(const Index *index) {
 
 static void add_slots(void *ctx, const Expr *e) {
   FreeSlots *f = ctx;
-  if (e->kind == EXPR_INDEX) f->mask |= slots_of(&e->index);
-  if (e->kind == EXPR_RANDOM) f->mask |= slots_of(&e->random.element);
+  if (e->kind == EXPR_INDEX) f->mask |= slots_of(e->index);
+  if (e->kind == EXPR_RANDOM) f->mask |= slots_of(e->random.element);
   if (e->kind != EXPR_ACCESS) return;
   if (e->access.tensor <= REDUCTION_BASE) f->mask |= f->s->reductions.at[REDUCTION_BASE - e->access.tensor]->free;
   else

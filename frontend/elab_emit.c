@@ -114,7 +114,7 @@ static int64_t value_range(const Elab *e, const Op *op) {
   }
   if (op->reduce != REDUCE_NONE || op->body->type == TYPE_REAL) return 0;
   if (op->body->kind == EXPR_ACCESS) return graph_tensor(e->graph, op->body->access.tensor)->range;
-  const int plain = op->body->kind == EXPR_INDEX ? index_plain_dim(&op->body->index) : -1;
+  const int plain = op->body->kind == EXPR_INDEX ? index_plain_dim(op->body->index) : -1;
   return plain >= 0 ? op->dims[plain].extent : 0;
 }
 

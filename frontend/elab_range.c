@@ -51,7 +51,7 @@ static bool is_named(const Graph *graph, int tensor, double most) {
 // (label == c) over a dimension that is summed up.
 static void check_choice(const Choice *c, const Expr *chooser, const Expr *place) {
   const Op *op = c->op;
-  const int dim = place->kind == EXPR_INDEX ? index_plain_dim(&place->index) : -1;
+  const int dim = place->kind == EXPR_INDEX ? index_plain_dim(place->index) : -1;
   double plus = 0;
   const int tensor = dim >= op->n_out ? chosen_by(chooser, &plus) : -1;
   if (tensor < 0) return;

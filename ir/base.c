@@ -10,6 +10,7 @@ enum { CHUNK_SIZE = 4 << 20 };
 typedef struct Chunk {
   struct Chunk *next;
   size_t used, size; // bytes of data
+  size_t dirty;      // bytes from the first one on that may not be zero, where they are not used
   max_align_t data[];
 } Chunk;
 
@@ -40,7 +41,7 @@ static void *checked(void *memory) {
 
 Arena *arena_new(void) { return checked(calloc(1, sizeof(Arena))); }
 
-// Of the usual size, empty and zero: arenas come and go faster than pages can be had.
+// Of the usual size, and of no arena: arenas come and go faster than pages can be had.
 static Chunk *spare;
 
 // Fresh pages are zero. Large ones spare most page faults, which otherwise take a quarter of a compilation.
@@ -48,7 +49,7 @@ static Chunk *chunk_new(size_t room) {
   const size_t size = sizeof(Chunk) + room;
   if (size == CHUNK_SIZE && spare != NULL) {
     Chunk *chunk = spare;
-    spare = NULL;
+    spare = chunk->next;
     return chunk;
   }
   Chunk *chunk = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -60,16 +61,21 @@ static Chunk *chunk_new(size_t room) {
   return chunk;
 }
 
+static void chunk_empty(Chunk *chunk) {
+  if (chunk->dirty < chunk->used) chunk->dirty = chunk->used;
+  chunk->used = 0;
+}
+
 static void chunks_free(Chunk *chunk) {
   for (Chunk *next; chunk != NULL; chunk = next) {
     next = chunk->next;
-    if (spare == NULL && sizeof(Chunk) + chunk->size == CHUNK_SIZE && chunk->used <= CHUNK_SIZE / 16) {
-      memset(chunk->data, 0, chunk->used);
-      chunk->used = 0;
-      spare = chunk;
+    if (sizeof(Chunk) + chunk->size != CHUNK_SIZE) {
+      munmap(chunk, sizeof(Chunk) + chunk->size);
       continue;
     }
-    munmap(chunk, sizeof(Chunk) + chunk->size);
+    chunk_empty(chunk);
+    chunk->next = spare;
+    spare = chunk;
   }
 }
 
@@ -83,9 +89,8 @@ void arena_reset(Arena *arena) {
   Chunk *kept = arena->chunk;
   if (kept == NULL) return;
   chunks_free(kept->next);
-  memset(kept->data, 0, kept->used);
+  chunk_empty(kept);
   kept->next = NULL;
-  kept->used = 0;
 }
 
 void *arena_alloc(Arena *arena, size_t size) {
@@ -99,6 +104,7 @@ void *arena_alloc(Arena *arena, size_t size) {
     arena->chunk = chunk;
   }
   void *memory = (char *)chunk->data + chunk->used;
+  if (chunk->used < chunk->dirty) memset(memory, 0, size < chunk->dirty - chunk->used ? size : chunk->dirty - chunk->used);
   chunk->used += size;
   return memory;
 }

@@ -86,7 +86,7 @@ const Expr *expr_int(Arena *arena, int64_t value) { return expr_const(arena, (do
 const Expr *expr_index(Arena *arena, Index index) {
   if (index_is_const(&index)) return expr_int(arena, index.base);
   Expr *e = expr_new(arena, EXPR_INDEX, TYPE_INT);
-  e->index = index;
+  e->index = arena_copy(arena, &index, sizeof index);
   return e;
 }
 
@@ -94,8 +94,7 @@ const Expr *expr_access(Arena *arena, int tensor, ScalarType type, int rank, con
   Expr *e = expr_new(arena, EXPR_ACCESS, type);
   e->access.tensor = tensor;
   e->access.rank = rank;
-  e->access.index = NEW_ARRAY(arena, Index, rank);
-  if (rank > 0) memcpy(e->access.index, index, sizeof *index * (size_t)rank);
+  e->access.index = arena_copy(arena, index, sizeof *index * (size_t)rank);
   e->access.outside = outside;
   return e;
 }
@@ -104,7 +103,7 @@ const Expr *expr_random(Arena *arena, bool normal, int stream, Index element) {
   Expr *e = expr_new(arena, EXPR_RANDOM, TYPE_REAL);
   e->random.normal = normal;
   e->random.stream = stream;
-  e->random.element = element;
+  e->random.element = arena_copy(arena, &element, sizeof element);
   return e;
 }
 
@@ -220,11 +219,11 @@ bool expr_equal(const Expr *a, const Expr *b) {
   if (a->kind != b->kind || a->type != b->type) return false;
   switch (a->kind) {
   case EXPR_CONST: return a->value == b->value || (isnan(a->value) && isnan(b->value));
-  case EXPR_INDEX: return index_equal(&a->index, &b->index);
+  case EXPR_INDEX: return index_equal(a->index, b->index);
   case EXPR_RUN: return a->run == b->run;
   case EXPR_RANDOM:
     return a->random.normal == b->random.normal && a->random.stream == b->random.stream &&
-           index_equal(&a->random.element, &b->random.element);
+           index_equal(a->random.element, b->random.element);
   case EXPR_ACCESS:
     if (a->access.tensor != b->access.tensor || a->access.outside != b->access.outside) return false;
     for (int i = 0; i < a->access.rank; i++)
@@ -258,9 +257,9 @@ uint64_t expr_hash(const Expr *e) {
     memcpy(&bits, &e->value, sizeof bits);
     return mix(hash, bits);
   }
-  case EXPR_INDEX: return index_hash(hash, &e->index);
+  case EXPR_INDEX: return index_hash(hash, e->index);
   case EXPR_RUN: return mix(hash, (uint64_t)e->run);
-  case EXPR_RANDOM: return index_hash(mix(hash, (uint64_t)e->random.stream), &e->random.element);
+  case EXPR_RANDOM: return index_hash(mix(hash, (uint64_t)e->random.stream), e->random.element);
   case EXPR_ACCESS:
     hash = mix(hash, (uint64_t)e->access.tensor);
     for (int i = 0; i < e->access.rank; i++) hash = index_hash(hash, &e->access.index[i]);
@@ -299,10 +298,10 @@ typedef struct Substitution {
 static const Expr *substitute_leaf(void *ctx, const Expr *e) {
   const Substitution *s = ctx;
   switch (e->kind) {
-  case EXPR_INDEX: return expr_index(s->arena, index_substitute(&e->index, s->by, s->n_dims));
+  case EXPR_INDEX: return expr_index(s->arena, index_substitute(e->index, s->by, s->n_dims));
   case EXPR_RANDOM:
     return expr_random(s->arena, e->random.normal, e->random.stream,
-                       index_substitute(&e->random.element, s->by, s->n_dims));
+                       index_substitute(e->random.element, s->by, s->n_dims));
   case EXPR_ACCESS: {
     Index index[IR_MAX_RANK];
     for (int i = 0; i < e->access.rank; i++) index[i] = index_substitute(&e->access.index[i], s->by, s->n_dims);
@@ -312,7 +311,14 @@ static const Expr *substitute_leaf(void *ctx, const Expr *e) {
   }
 }
 
+static bool stays(const Index *by, int n_dims) {
+  for (int d = 0; d < n_dims; d++)
+    if (index_plain_dim(&by[d]) != d) return false;
+  return true;
+}
+
 const Expr *expr_substitute(Arena *arena, const Expr *e, const Index *by, int n_dims) {
+  if (stays(by, n_dims)) return e;
   Substitution s = {arena, by, n_dims};
   return expr_map(arena, e, substitute_leaf, &s);
 }
@@ -324,8 +330,8 @@ typedef struct DimUse {
 
 static void note_dim(void *ctx, const Expr *e) {
   DimUse *use = ctx;
-  if (e->kind == EXPR_INDEX) use->used |= index_uses(&e->index, use->dim);
-  if (e->kind == EXPR_RANDOM) use->used |= index_uses(&e->random.element, use->dim);
+  if (e->kind == EXPR_INDEX) use->used |= index_uses(e->index, use->dim);
+  if (e->kind == EXPR_RANDOM) use->used |= index_uses(e->random.element, use->dim);
   if (e->kind == EXPR_ACCESS)
     for (int i = 0; i < e->access.rank; i++) use->used |= index_uses(&e->access.index[i], use->dim);
 }

@@ -61,11 +61,11 @@ struct Expr {
   ScalarType type;
   union {
     double value;
-    Index index;
+    const Index *index;
     struct {
       int tensor; // id in the graph
       int rank;
-      Index *index; // [rank]
+      const Index *index; // [rank]
       double outside; // 0 for sum, -inf for max, +inf for min, 1 for prod: the identity of the reduction around it
     } access;
     struct {
@@ -75,7 +75,7 @@ struct Expr {
     struct {
       bool normal;
       int stream;     // a number of its own for every random() of the model text
-      Index element;  // the global element index: the same number whatever the plan
+      const Index *element; // the global element index: the same number whatever the plan
     } random;
     RunScalar run;
   };

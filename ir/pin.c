@@ -14,7 +14,7 @@ static bool is_free(const Pins *pins, int dim, const Expr *at) {
 
 static bool add_pin(Pins *pins, const Expr *equal, const Expr *index, const Expr *at) {
   if (index->kind != EXPR_INDEX || at->type != TYPE_INT) return false;
-  const int dim = index_plain_dim(&index->index);
+  const int dim = index_plain_dim(index->index);
   if (dim < 0 || !is_free(pins, dim, at)) return false;
   pins->at[pins->n++] = (Pin){dim, at, equal};
   return true;

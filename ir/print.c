@@ -48,11 +48,11 @@ const char *fn_infix(Fn fn) {
 void print_expr(const Graph *graph, const Expr *e, const Dim *dims, Text *out) {
   switch (e->kind) {
   case EXPR_CONST: print_number(e->value, e->type, out); return;
-  case EXPR_INDEX: print_index(&e->index, dims, out); return;
+  case EXPR_INDEX: print_index(e->index, dims, out); return;
   case EXPR_RUN: text_printf(out, "%s", run_scalar_name(e->run)); return;
   case EXPR_RANDOM:
     text_printf(out, "%s(%d, ", e->random.normal ? "normal" : "uniform", e->random.stream);
-    print_index(&e->random.element, dims, out);
+    print_index(e->random.element, dims, out);
     text_printf(out, ")");
     return;
   case EXPR_ACCESS:

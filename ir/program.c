@@ -88,10 +88,35 @@ int64_t extent_of_rank(const Program *program, Extent e, int rank) {
   return length;
 }
 
+int program_add_block(Program *program, RankBlock block) {
+  const Mesh *mesh = &program->mesh;
+  block.least = INT64_MAX;
+  block.most = 0;
+  for (int part = 0; part < mesh_parts(mesh, block.axes); part++) {
+    const int64_t len = cut_block(mesh, mesh_rank_at(mesh, block.axes, part), block.axes, &block.cut, block.extent).len;
+    block.least = min_i64(block.least, len);
+    block.most = max_i64(block.most, len);
+  }
+  vec_push(program->arena, &program->blocks, block);
+  return program->blocks.len - 1;
+}
+
+// Where no axis divides two of the blocks, some rank has most of each.
 int64_t extent_max(const Program *program, Extent e) {
-  int64_t largest = 0;
-  if (e.block < 0) return e.fixed;
-  for (int rank = 0; rank < mesh_ranks(&program->mesh); rank++) largest = max_i64(largest, extent_of_rank(program, e, rank));
+  int blocks[EXTENT_MAX_MORE + 1];
+  const int n = extent_blocks(&e, blocks);
+  int64_t most = e.fixed, largest = 0;
+  uint32_t axes = 0;
+  bool apart = true;
+  for (int i = 0; i < n; i++) {
+    const RankBlock *block = &program->blocks.at[blocks[i]];
+    apart = apart && (axes & block->axes) == 0;
+    axes |= block->axes;
+    most *= block->most;
+  }
+  if (apart) return most;
+  for (int part = 0; part < mesh_parts(&program->mesh, axes); part++)
+    largest = max_i64(largest, extent_of_rank(program, e, mesh_rank_at(&program->mesh, axes, part)));
   return largest;
 }
 
@@ -102,7 +127,7 @@ bool step_works(const Step *step) {
 void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, bool written), void *ctx) {
   switch (step->kind) {
   case STEP_KERNEL: {
-    const Kernel *k = &step->kernel;
+    const Kernel *k = step->kernel;
     for (int t = 0; t < k->tensors.len; t++) {
       bool written = false, stored = false;
       for (int s = 0; s < k->stages.len; s++)
@@ -116,19 +141,19 @@ void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, b
     return;
   }
   case STEP_GEMM:
-    visit(ctx, step->gemm.a, false);
-    visit(ctx, step->gemm.b, false);
-    visit(ctx, step->gemm.c, true);
+    visit(ctx, step->gemm->a, false);
+    visit(ctx, step->gemm->b, false);
+    visit(ctx, step->gemm->c, true);
     return;
   case STEP_LOOP:
     for (int i = 0; i < step->loop.body.len; i++) step_visit_tensors(step->loop.body.at[i], visit, ctx);
     return;
   case STEP_COLLECTIVE:
-    for (int i = 0; i < step->collective.members.len; i++) visit(ctx, step->collective.members.at[i], true);
-    if (step->collective.members.len > 0) return;
-    visit(ctx, step->collective.tensor, step->collective.dst == step->collective.tensor);
-    if (step->collective.dst != step->collective.tensor) visit(ctx, step->collective.dst, true);
-    if (step->collective.stage >= 0) visit(ctx, step->collective.stage, true);
+    for (int i = 0; i < step->collective->members.len; i++) visit(ctx, step->collective->members.at[i], true);
+    if (step->collective->members.len > 0) return;
+    visit(ctx, step->collective->tensor, step->collective->dst == step->collective->tensor);
+    if (step->collective->dst != step->collective->tensor) visit(ctx, step->collective->dst, true);
+    if (step->collective->stage >= 0) visit(ctx, step->collective->stage, true);
     return;
   case STEP_CALL:
     for (int i = 0; i < step->call.args.len; i++)
@@ -193,17 +218,17 @@ static void print_call(const Program *p, const Call *c, Text *out) {
 static void print_step(const Program *p, const Step *step, int depth, Text *out) {
   text_printf(out, "%*s", 2 + 2 * depth, "");
   switch (step->kind) {
-  case STEP_KERNEL: print_kernel(p, &step->kernel, out); break;
+  case STEP_KERNEL: print_kernel(p, step->kernel, out); break;
   case STEP_GEMM:
     text_printf(out, "gemm m=");
-    print_extent(p, step->gemm.m, out);
+    print_extent(p, step->gemm->m, out);
     text_printf(out, " n=");
-    print_extent(p, step->gemm.n, out);
+    print_extent(p, step->gemm->n, out);
     text_printf(out, " k=");
-    print_extent(p, step->gemm.k, out);
+    print_extent(p, step->gemm->k, out);
     text_printf(out, " batch=");
-    print_extent(p, step->gemm.batch, out);
-    text_printf(out, "%s  %s", step->gemm.accumulate ? " accumulate" : "", step->gemm.text);
+    print_extent(p, step->gemm->batch, out);
+    text_printf(out, "%s  %s", step->gemm->accumulate ? " accumulate" : "", step->gemm->text);
     break;
   case STEP_LOOP:
     if (step->loop.strip >= 0) text_printf(out, "strips %s of %lld through ", p->blocks.at[step->loop.strip].name, (long long)p->blocks.at[step->loop.strip].extent);
@@ -214,10 +239,10 @@ static void print_step(const Program *p, const Step *step, int depth, Text *out)
     for (int i = 0; i < step->loop.body.len; i++) print_step(p, step->loop.body.at[i], depth + 1, out);
     return;
   case STEP_COLLECTIVE:
-    text_printf(out, "%s %s", reshard_name(step->collective.kind), p->tensors.at[step->collective.tensor].name);
-    for (int i = 1; i < step->collective.members.len; i++) text_printf(out, ", %s", p->tensors.at[step->collective.members.at[i]].name);
+    text_printf(out, "%s %s", reshard_name(step->collective->kind), p->tensors.at[step->collective->tensor].name);
+    for (int i = 1; i < step->collective->members.len; i++) text_printf(out, ", %s", p->tensors.at[step->collective->members.at[i]].name);
     for (int a = 0, n = 0; a < p->mesh.n_axes; a++)
-      if (step->collective.axes >> a & 1) text_printf(out, "%s%s", n++ == 0 ? " over " : ", ", p->mesh.axis[a].name);
+      if (step->collective->axes >> a & 1) text_printf(out, "%s%s", n++ == 0 ? " over " : ", ", p->mesh.axis[a].name);
     break;
   case STEP_CALL: print_call(p, &step->call, out); break;
   case STEP_ZERO: text_printf(out, "zero %s", p->tensors.at[step->zero].name); break;

@@ -29,6 +29,7 @@ typedef struct RankBlock {
   int reach; // a strip's block: this one begins at 0 and ends where that interval does; else -1
   Extent of;
   const char *base; // the name that was wished for
+  int64_t least, most; // that a rank holds
 } RankBlock;
 
 enum { BUFFER_ALIGN = 256 }; // bytes: in the arena a buffer begins at a multiple of it
@@ -49,9 +50,9 @@ typedef struct ProgTensor {
   bool of_optimizer;  // a state that belongs to a parameter
   ScalarType type;
   int rank;
-  Extent extent[IR_MAX_RANK];
-  int64_t global[IR_MAX_RANK];
-  const char *dim[IR_MAX_RANK];
+  Extent *extent;     // [rank]
+  int64_t *global;    // [rank]
+  const char **dim;   // [rank]
   int buffer;
   int64_t offset, bytes; // in the buffer; of the largest rank
   bool is_part;          // lies within the tensor `whole`, `start` elements behind its first one; has no name of its own
@@ -92,9 +93,9 @@ typedef struct Stage { // one nest of loops over inner dims; statements run poin
 typedef struct KernelTensor { // a tensor in the merged shape a kernel sees
   int tensor;
   int rank;
-  Extent extent[IR_MAX_RANK];
-  int64_t global[IR_MAX_RANK];
-  const char *dim[IR_MAX_RANK];
+  Extent *extent;     // [rank]
+  int64_t *global;    // [rank]
+  const char **dim;   // [rank]
   bool is_piece;      // every access is within one piece, which begins `start` elements behind the tensor's first
   Extent start;
   Extent loop_stride; // elements to advance per iteration of the loop around the step; fixed 0: none
@@ -195,8 +196,8 @@ struct Step {
   Loc loc;
   int pin[MESH_MAX_AXES]; // only ranks with this coordinate run it; -1: all
   union {
-    Kernel kernel;
-    Gemm gemm;
+    Kernel *kernel;
+    Gemm *gemm;
     struct {
       const char *var;
       Extent extent;
@@ -204,7 +205,7 @@ struct Step {
       int reach; // block that ends with the interval at hand, or -1
       VEC(Step *) body;
     } loop;
-    Collective collective;
+    Collective *collective;
     Call call;
     int zero; // tensor
     struct { int dst, src; } copy;
@@ -253,6 +254,7 @@ typedef struct Program {
   int64_t arena_bytes, lower_bound; // planned peak; largest sum of live buffers
 } Program;
 
+int program_add_block(Program *program, RankBlock block); // its number; least and most are found
 Extent extent_fixed(int64_t n);
 Extent extent_mul(Extent a, Extent b);
 bool extent_add(Extent a, Extent b, Extent *sum); // false: no number times the same blocks

@@ -6,8 +6,8 @@
 // communicates.
 static uint32_t axes_of(const Program *p, const Step *step) {
   uint32_t all = 0;
-  if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective.kind) == RESHARD_LOCAL) return 0;
-  if (reshard_how(step->collective.kind) == RESHARD_COLLECTIVE) return step->collective.axes;
+  if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective->kind) == RESHARD_LOCAL) return 0;
+  if (reshard_how(step->collective->kind) == RESHARD_COLLECTIVE) return step->collective->axes;
   for (int a = 0; a < p->mesh.n_axes; a++)
     if (p->mesh.axis[a].size > 1) all |= 1u << a;
   return all;
@@ -32,8 +32,8 @@ static bool same_collective(const Collective *a, const Collective *b) {
 
 static const char *collective_text(const Program *p, const Step *step) {
   if (step == NULL) return "nothing";
-  return arena_printf(p->arena, "%s of %s (%s:%d)", reshard_name(step->collective.kind),
-                      p->tensors.at[step->collective.tensor].name,
+  return arena_printf(p->arena, "%s of %s (%s:%d)", reshard_name(step->collective->kind),
+                      p->tensors.at[step->collective->tensor].name,
                       step->loc.file != NULL ? step->loc.file : p->model->source, step->loc.line);
 }
 
@@ -53,7 +53,7 @@ static const char *compare_ranks(const Program *p, ProcedureKind kind, const Ste
   for (int i = 0, k = 0;;) {
     const Step *own = next_collective(p, steps, rank, &i), *other = next_collective(p, steps, first, &k);
     if (own == NULL && other == NULL) return NULL;
-    if (own == NULL || other == NULL || !same_collective(&own->collective, &other->collective))
+    if (own == NULL || other == NULL || !same_collective(own->collective, other->collective))
       return arena_printf(p->arena, "in %s, rank %d comes to %s where rank %d comes to %s", procedure_name(kind), rank,
                           collective_text(p, own), first, collective_text(p, other));
   }

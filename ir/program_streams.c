@@ -47,7 +47,7 @@ typedef struct Walk {
 } Walk;
 
 Stream step_stream(const Step *step) {
-  const bool communicates = step->kind == STEP_COLLECTIVE && reshard_how(step->collective.kind) != RESHARD_LOCAL;
+  const bool communicates = step->kind == STEP_COLLECTIVE && reshard_how(step->collective->kind) != RESHARD_LOCAL;
   return communicates ? STREAM_COMM : STREAM_COMPUTE;
 }
 

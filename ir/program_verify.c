@@ -64,8 +64,8 @@ static void check_steps(ProgramVerifier *v, Step *const *steps, int n) {
   for (int i = 0; i < n; i++) {
     v->step = steps[i];
     step_visit_tensors(v->step, check_tensor, v);
-    if (v->step->kind == STEP_KERNEL) check_kernel(v, &v->step->kernel);
-    if (v->step->kind == STEP_COLLECTIVE) check_collective(v, &v->step->collective);
+    if (v->step->kind == STEP_KERNEL) check_kernel(v, v->step->kernel);
+    if (v->step->kind == STEP_COLLECTIVE) check_collective(v, v->step->collective);
     if (v->step->kind == STEP_RECORD || v->step->kind == STEP_WAIT)
       rule(v, v->step->sync.event >= 0 && v->step->sync.event < v->program->n_events, "an event is declared");
     rule(v, v->step->kind != STEP_LOOP || !has_collective(v->step), "no loop holds a change of layout");

@@ -38,8 +38,8 @@ static void check_index(const Verifier *v, const Index *index) {
 static void check_expr(void *ctx, const Expr *e) {
   const Verifier *v = ctx;
   switch (e->kind) {
-  case EXPR_INDEX: check_index(v, &e->index); return;
-  case EXPR_RANDOM: check_index(v, &e->random.element); return;
+  case EXPR_INDEX: check_index(v, e->index); return;
+  case EXPR_RANDOM: check_index(v, e->random.element); return;
   case EXPR_ACCESS: {
     check_tensor_id(v, e->access.tensor);
     const Tensor *tensor = graph_tensor(v->graph, e->access.tensor);

@@ -55,24 +55,30 @@ static Buffer *buffer_of(const Program *p, int tensor) { return &p->buffers.at[p
 // Along the last axis of the mesh the batch is cut, which may be shorter than planned.
 static bool is_of_batch(const Program *p, int block) { return p->blocks.at[block].axes >> (p->mesh.n_axes - 1) & 1; }
 
+static bool is_even(const Program *p, int block) { return p->blocks.at[block].least == p->blocks.at[block].most; }
+
 // Of a bucket all ranks hold the same, in every batch.
 static bool same_everywhere(const Program *p, Extent e) {
   if (e.block < 0) return true;
-  bool of_batch = is_of_batch(p, e.block);
-  for (int i = 0; i < e.n_more; i++) of_batch |= is_of_batch(p, e.more[i]);
-  for (int rank = 1; rank < mesh_ranks(&p->mesh) && !of_batch; rank++)
+  bool of_batch = is_of_batch(p, e.block), even = is_even(p, e.block);
+  for (int i = 0; i < e.n_more; i++) {
+    of_batch |= is_of_batch(p, e.more[i]);
+    even &= is_even(p, e.more[i]);
+  }
+  if (of_batch || even) return !of_batch;
+  for (int rank = 1; rank < mesh_ranks(&p->mesh); rank++)
     if (extent_of_rank(p, e, rank) != extent_of_rank(p, e, 0)) return false;
-  return !of_batch;
+  return true;
 }
 
 static bool may_wait(const Program *p, const Step *step) {
-  if (step->kind != STEP_COLLECTIVE || step->collective.kind != RESHARD_all_reduce) return false;
+  if (step->kind != STEP_COLLECTIVE || step->collective->kind != RESHARD_all_reduce) return false;
   for (int a = 0; a < p->mesh.n_axes; a++)
     if (step->pin[a] >= 0) return false;
-  const ProgTensor *t = &p->tensors.at[step->collective.tensor];
+  const ProgTensor *t = &p->tensors.at[step->collective->tensor];
   const Buffer *b = &p->buffers.at[t->buffer];
   return t->type == TYPE_REAL && !b->persistent && b->bytes == t->bytes && b->bytes <= LARGEST_BUCKET &&
-         same_everywhere(p, step->collective.count);
+         same_everywhere(p, step->collective->count);
 }
 
 typedef struct Uses {
@@ -122,7 +128,7 @@ static void lay_side_by_side(Program *p, const Collective *c, int64_t bytes) {
 }
 
 static const char *member_name(const Program *p, const Step *step, bool gradient) {
-  const char *name = p->tensors.at[step->collective.tensor].name, *of = strstr(name, ".grad");
+  const char *name = p->tensors.at[step->collective->tensor].name, *of = strstr(name, ".grad");
   if (!gradient) return name;
   if (step->layer[0] != '\0') return step->layer;
   return of == NULL ? name : arena_strndup(p->arena, name, (size_t)(of - name));
@@ -135,7 +141,7 @@ static const char *purpose(const Bucketer *k, const Bucket *bucket) {
   VEC(const char *) names = {0};
   bool gradients = true;
   for (int i = 0; i < bucket->places.len; i++)
-    gradients &= p->tensors.at[k->out.at[bucket->places.at[i]]->collective.tensor].role == ROLE_GRADIENT;
+    gradients &= p->tensors.at[k->out.at[bucket->places.at[i]]->collective->tensor].role == ROLE_GRADIENT;
   for (int i = 0; i < bucket->places.len; i++) {
     const Step *step = k->out.at[bucket->places.at[i]];
     const char *name = member_name(p, step, gradients);
@@ -160,13 +166,13 @@ static void close_bucket(Bucketer *k, int number) {
   const int last = bucket.places.at[bucket.places.len - 1];
   Step *step = NEW(p->arena, Step);
   *step = *k->out.at[last];
-  Collective *c = &step->collective;
+  Collective *c = step->collective = arena_copy(p->arena, step->collective, sizeof *step->collective);
   c->purpose = purpose(k, &bucket);
   c->bytes = 0;
   for (int i = 0; i < bucket.places.len; i++) {
     Step **member = &k->out.at[bucket.places.at[i]];
-    vec_push(p->arena, &c->members, (*member)->collective.tensor);
-    c->bytes += (*member)->collective.bytes;
+    vec_push(p->arena, &c->members, (*member)->collective->tensor);
+    c->bytes += (*member)->collective->bytes;
     step->scope = layer_common(p->arena, step->scope, (*member)->scope);
     *member = NULL;
   }
@@ -207,16 +213,16 @@ static void close_used(Bucketer *k, const Step *step) {
 static bool goes_into_bucket(const Bucketer *k, int i, bool *soon) {
   const Step *step = k->steps[i];
   if (!may_wait(k->program, step)) return false;
-  *soon = k->last_use[k->program->tensors.at[step->collective.tensor].buffer] > i;
-  return !*soon || buffer_of(k->program, step->collective.tensor)->bytes <= SHORT;
+  *soon = k->last_use[k->program->tensors.at[step->collective->tensor].buffer] > i;
+  return !*soon || buffer_of(k->program, step->collective->tensor)->bytes <= SHORT;
 }
 
 // What layers of one kind have in common: "multihead12.dense1.w.grad" gives "multihead.dense.w.grad", and the bytes.
 static const char *name_of_place(const Program *p, const Step *step) {
   Text name = {.arena = p->arena};
-  for (const char *c = p->tensors.at[step->collective.tensor].name; *c != '\0'; c++)
+  for (const char *c = p->tensors.at[step->collective->tensor].name; *c != '\0'; c++)
     if (*c < '0' || *c > '9') text_printf(&name, "%c", *c);
-  text_printf(&name, " %lld", (long long)buffer_of(p, step->collective.tensor)->bytes);
+  text_printf(&name, " %lld", (long long)buffer_of(p, step->collective->tensor)->bytes);
   return text_str(&name);
 }
 
@@ -248,8 +254,8 @@ static int64_t bytes_to_end(const Bucketer *k, const Bucket *bucket) {
   bool soon = false;
   for (int i = k->at; i < k->n_steps; i++) {
     const Step *step = k->steps[i];
-    if (!goes_into_bucket(k, i, &soon) || !belongs(bucket, &step->collective, soon)) continue;
-    bytes += buffer_of(k->program, step->collective.tensor)->bytes;
+    if (!goes_into_bucket(k, i, &soon) || !belongs(bucket, step->collective, soon)) continue;
+    bytes += buffer_of(k->program, step->collective->tensor)->bytes;
     if (bytes > LARGEST_PART) return 0;
     if (is_end(k, i)) return bytes;
   }
@@ -263,7 +269,7 @@ static int members_to_end(const Bucketer *k, const Bucket *bucket, int64_t *byte
     const int step = bucket->places.at[n - 1];
     if (*bytes < SMALLEST_PART) return 0;
     if (is_end(k, step)) return n;
-    *bytes -= buffer_of(k->program, k->steps[step]->collective.tensor)->bytes;
+    *bytes -= buffer_of(k->program, k->steps[step]->collective->tensor)->bytes;
   }
   return 0;
 }
@@ -289,13 +295,13 @@ static int make_way(Bucketer *k, int number) {
   rest.id = ++k->n_buckets;
   rest.limit = LARGEST_BUCKET;
   for (int i = 0; i < rest.places.len; i++)
-    k->bucket_of[k->program->tensors.at[k->out.at[rest.places.at[i]]->collective.tensor].buffer] = rest.id;
+    k->bucket_of[k->program->tensors.at[k->out.at[rest.places.at[i]]->collective->tensor].buffer] = rest.id;
   vec_push(k->program->arena, &k->open, rest);
   return k->open.len - 1;
 }
 
 static void join_bucket(Bucketer *k, const Step *step, bool soon) {
-  const Collective *c = &step->collective;
+  const Collective *c = step->collective;
   const int buffer = k->program->tensors.at[c->tensor].buffer;
   const int64_t bytes = k->program->buffers.at[buffer].bytes;
   int i = 0;
@@ -331,9 +337,9 @@ static bool uses_buffer(const Program *p, const Step *step, int buffer) {
 // What is of several layers comes behind the one that it has ended up in: layers of one kind then stay the same steps.
 static void leave_layer(const Program *p, Procedure *procedure, int i) {
   Step *step = procedure->steps.at[i];
-  if (step->kind != STEP_COLLECTIVE || step->collective.members.len == 0 || step->scope[0] != '\0' || i == 0) return;
+  if (step->kind != STEP_COLLECTIVE || step->collective->members.len == 0 || step->scope[0] != '\0' || i == 0) return;
   const char *layer = procedure->steps.at[i - 1]->scope;
-  const int buffer = p->tensors.at[step->collective.tensor].buffer;
+  const int buffer = p->tensors.at[step->collective->tensor].buffer;
   for (; i + 1 < procedure->steps.len; i++) {
     Step *next = procedure->steps.at[i + 1];
     if (!layer_same_outer(layer, next->scope) || uses_buffer(p, next, buffer)) break;

@@ -3,6 +3,9 @@
 KernelTensor kernel_tensor(Lowering *l, const Graph *graph, int tensor) {
   const Tensor *t = graph_tensor(graph, tensor);
   KernelTensor seen = {.tensor = tensor, .rank = t->rank};
+  seen.extent = NEW_ARRAY(l->arena, Extent, t->rank);
+  seen.global = NEW_ARRAY(l->arena, int64_t, t->rank);
+  seen.dim = NEW_ARRAY(l->arena, const char *, t->rank);
   for (int i = 0; i < t->rank; i++) {
     seen.extent[i] = lowering_tensor_extent(l, t, i);
     seen.global[i] = t->extent[i];
@@ -51,8 +54,8 @@ static void check_value_index(Merge *m, const Index *index) {
 
 static void check_expr(void *ctx, const Expr *e) {
   Merge *m = ctx;
-  if (e->kind == EXPR_INDEX) check_value_index(m, &e->index);
-  if (e->kind == EXPR_RANDOM) check_value_index(m, &e->random.element);
+  if (e->kind == EXPR_INDEX) check_value_index(m, e->index);
+  if (e->kind == EXPR_RANDOM) check_value_index(m, e->random.element);
   if (e->kind != EXPR_ACCESS || !m->possible) return;
   const KernelTensor *t = &m->kernel->tensors.at[kernel_find_tensor(m->kernel, e->access.tensor)];
   const int position = side_by_side(m, t, e->access.index, e->access.rank);
@@ -101,7 +104,7 @@ static Index without_dim(Index index, int dim) {
 static const Expr *merge_leaf(void *ctx, const Expr *e) {
   const Merge *m = ctx;
   if (e->kind == EXPR_INDEX || e->kind == EXPR_RANDOM) {
-    Index index = e->kind == EXPR_INDEX ? e->index : e->random.element;
+    Index index = e->kind == EXPR_INDEX ? *e->index : *e->random.element;
     index.coef[m->a] = index.coef[m->a] != 0 ? index.coef[m->b] : 0; // a * B + b counts the merged dimension
     index = without_dim(index, m->b);
     return e->kind == EXPR_INDEX ? expr_index(m->arena, index)

@@ -108,8 +108,8 @@ void pass_end_lifetimes(Compilation *c) {
   for (int k = 0; k < PROCEDURES; k++)
     for (int i = 0; i < p->procedure[k].steps.len; i++) {
       const Step *step = p->procedure[k].steps.at[i];
-      if (step->kind == STEP_COLLECTIVE && step->collective.members.len > 0 && step->scope[0] == '\0')
-        e->holds_several[p->tensors.at[step->collective.tensor].buffer] = true;
+      if (step->kind == STEP_COLLECTIVE && step->collective->members.len > 0 && step->scope[0] == '\0')
+        e->holds_several[p->tensors.at[step->collective->tensor].buffer] = true;
     }
   for (int t = 0; t < p->tensors.len; t++)
     if (p->tensors.at[t].steps > 0 && p->tensors.at[t].offset == 0) e->named[p->tensors.at[t].buffer] = t;

@@ -39,8 +39,8 @@ static void check_fresh(void *ctx, int tensor, bool written) {
 }
 
 static bool fetches(const Fetcher *f, const Step *step) {
-  if (step_stream(step) != STREAM_COMM || step->collective.dst == step->collective.tensor) return false;
-  Fresh c = {f, f->program->tensors.at[step->collective.tensor].buffer, true};
+  if (step_stream(step) != STREAM_COMM || step->collective->dst == step->collective->tensor) return false;
+  Fresh c = {f, f->program->tensors.at[step->collective->tensor].buffer, true};
   if (!f->program->buffers.at[c.source].persistent || f->written[c.source]) return false;
   step_visit_tensors(step, check_fresh, &c);
   return c.fresh;

@@ -114,7 +114,7 @@ bool inplace_store(StoreFacts *f, int state, int value) {
   const Step *writer = f->writer[value];
   const int made = f->first_use[new_value->buffer], left = f->last_use[old->buffer];
   if (writer == NULL || left > made) return false;
-  if (left == made && (writer->kind != STEP_KERNEL || !inplace_in_kernel(program, &writer->kernel, state, value))) return false;
+  if (left == made && (writer->kind != STEP_KERNEL || !inplace_in_kernel(program, writer->kernel, state, value))) return false;
   program->buffers.at[new_value->buffer].bytes = 0;
   new_value->buffer = old->buffer;
   return true;

@@ -40,8 +40,7 @@ static int find_block(Lowering *l, const char *name, uint32_t axes, const Cut *c
   }
   name = lowering_block_name(l, name);
   const RankBlock block = {.name = name, .c_name = c_safe_identifier(l->arena, name), .axes = axes, .cut = *cut, .extent = extent, .reach = -1};
-  vec_push(l->arena, &p->blocks, block);
-  return p->blocks.len - 1;
+  return program_add_block(p, block);
 }
 
 // A plain shard counts units, so that dimensions of different units share the block.
@@ -103,6 +102,10 @@ static const char *unique_c_name(Lowering *l, const char *base) {
 }
 
 static void set_extents(Lowering *l, ProgTensor *local, const Tensor *t, int first) {
+  const int rank = t->rank - first;
+  local->extent = NEW_ARRAY(l->arena, Extent, rank);
+  local->global = NEW_ARRAY(l->arena, int64_t, rank);
+  local->dim = NEW_ARRAY(l->arena, const char *, rank);
   local->rank = 0;
   for (int i = first; i < t->rank; i++) {
     local->extent[local->rank] = lowering_tensor_extent(l, t, i);
@@ -171,7 +174,7 @@ static Step *new_step(Lowering *l, StepKind kind, const Op *op) {
 
 static Step *kernel_step(Lowering *l, const Op *op, Kernel kernel) {
   Step *step = new_step(l, STEP_KERNEL, op);
-  step->kernel = kernel;
+  step->kernel = arena_copy(l->arena, &kernel, sizeof kernel);
   return step;
 }
 
@@ -268,9 +271,9 @@ static bool lower_products(Lowering *l, const Group *group) {
   const int n = sums_plan(l, group->contraction, &plans);
   for (int i = 0; i < n; i++) {
     Step *gemm = new_step(l, STEP_GEMM, op);
-    gemm->gemm = plans[i].gemm;
+    gemm->gemm = arena_copy(l->arena, &plans[i].gemm, sizeof plans[i].gemm);
     if (plans[i].loop_reduces && !plans[i].adds && !is_cleared(l, op)) append(l, group, new_zero(l, op));
-    gemm->gemm.accumulate |= plans[i].adds;
+    gemm->gemm->accumulate |= plans[i].adds;
     if (plans[i].looped) {
       Step *loop = new_loop(l, op, plans[i].loop_extent);
       vec_push(l->arena, &loop->loop.body, gemm);
@@ -312,7 +315,7 @@ static void lower_looped(Lowering *l, const Grouping *g, const Group *group, Gem
     }
   }
   for (int i = 0; i < loop->loop.body.len; i++)
-    if (loop->loop.body.at[i]->kind == STEP_GEMM) loop->loop.body.at[i]->gemm = plan->gemm;
+    if (loop->loop.body.at[i]->kind == STEP_GEMM) loop->loop.body.at[i]->gemm = arena_copy(l->arena, &plan->gemm, sizeof plan->gemm);
   if (plan->loop_reduces) {
     Step *zero = new_step(l, STEP_ZERO, product);
     zero->zero = plan->gemm.c;
@@ -350,7 +353,8 @@ static void lower_scatter(Lowering *l, const Grouping *g, const Group *group) {
 static void lower_reshard(Lowering *l, const Group *group) {
   const Op *op = &l->graph->ops.at[group->ops.at[0]];
   Step *step = new_step(l, STEP_COLLECTIVE, op);
-  if (lowering_reshard(l, op, &step->collective)) append(l, group, step);
+  step->collective = NEW(l->arena, Collective);
+  if (lowering_reshard(l, op, step->collective)) append(l, group, step);
 }
 
 static void lower_opaque(Lowering *l, const Group *group) {

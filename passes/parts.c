@@ -179,8 +179,9 @@ void parts_left(Lowering *l, const Op *op, void (*copy)(void *ctx, int dst, int 
     ProgTensor *part = &l->program->tensors.at[dst];
     const ProgTensor *piece = &l->program->tensors.at[src];
     part->rank = piece->rank;
-    memcpy(part->extent, piece->extent, sizeof part->extent);
-    memcpy(part->global, piece->global, sizeof part->global);
+    part->extent = piece->extent;
+    part->global = piece->global;
+    part->dim = piece->dim;
     copy(ctx, dst, src);
   }
 }

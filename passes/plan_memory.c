@@ -172,13 +172,13 @@ static void reuse_in_loop(Planner *pl, const Step *loop) {
   lives.position = pl->position;
   step_visit_tensors(loop, forget_outer, &lives);
   for (int i = 0; i < leaves.len; i++)
-    if (leaves.at[i]->kind == STEP_KERNEL) reuse_in_kernel(pl, &lives, &leaves.at[i]->kernel, i);
+    if (leaves.at[i]->kind == STEP_KERNEL) reuse_in_kernel(pl, &lives, leaves.at[i]->kernel, i);
   step_visit_tensors(loop, forget_life, &lives);
 }
 
 static void reuse_in_step(Planner *pl, Lives *lives, const Step *step) {
   if (step->kind == STEP_LOOP) reuse_in_loop(pl, step);
-  if (step->kind == STEP_KERNEL) reuse_in_kernel(pl, lives, &step->kernel, pl->position);
+  if (step->kind == STEP_KERNEL) reuse_in_kernel(pl, lives, step->kernel, pl->position);
 }
 
 static void reuse_places(Planner *pl) {

@@ -68,7 +68,7 @@ static void wait_for_buffer(Scheduler *s, int buffer, const Step *near) {
   if (event < 0) return;
   s->ready = false;
   sync_step(s, STEP_WAIT, event, STREAM_COMPUTE, near)->sync.collective = s->running[event];
-  if (s->running[event]->collective.members.len > 0 && s->running[event]->scope[0] == '\0') leave_layer(s);
+  if (s->running[event]->collective->members.len > 0 && s->running[event]->scope[0] == '\0') leave_layer(s);
   StepUse ended = {s, s->running[event], event};
   step_visit_tensors(s->running[event], mark_ended, &ended);
   if (!s->conditional) vec_push(s->program->arena, &s->free, event);

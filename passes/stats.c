@@ -35,9 +35,9 @@ static double multiply_adds(const Graph *graph) {
 static void add_traffic(Traffic *traffic, const Procedure *procedure) {
   for (int i = 0; i < procedure->steps.len; i++) {
     const Step *step = procedure->steps.at[i];
-    if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective.kind) == RESHARD_LOCAL) continue;
-    traffic->count[step->collective.kind]++;
-    traffic->bytes[step->collective.kind] += step->collective.bytes;
+    if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective->kind) == RESHARD_LOCAL) continue;
+    traffic->count[step->collective->kind]++;
+    traffic->bytes[step->collective->kind] += step->collective->bytes;
   }
 }
 

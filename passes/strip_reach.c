@@ -15,8 +15,8 @@ typedef struct Behind { // what is known of tensors where dimension `far` is gre
 static bool value_behind(const Behind *b, const Expr *e, double *value);
 
 static bool is_dim(const Behind *b, const Expr *e, int loop) {
-  return e->kind == EXPR_INDEX && index_plain_dim(&e->index) >= 0 &&
-         index_plain_dim(&e->index) == strip_dim_of_loop(b->f, b->op, loop);
+  return e->kind == EXPR_INDEX && index_plain_dim(e->index) >= 0 &&
+         index_plain_dim(e->index) == strip_dim_of_loop(b->f, b->op, loop);
 }
 
 static bool is_true_behind(const Behind *b, const Expr *e) {

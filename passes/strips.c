@@ -328,8 +328,7 @@ static int find_block(Lowering *l, const StripLoop *loop, int reach) {
                            .extent = loop->length,
                            .of = loop->whole,
                            .reach = reach};
-  vec_push(l->arena, &p->blocks, block);
-  return p->blocks.len - 1;
+  return program_add_block(p, block);
 }
 
 static void accept(Finder *f, Strip *s, const int *loop, int far, int of) {

@@ -79,7 +79,7 @@ static void add_expr(void *ctx, const Expr *e) {
   add(w, e->kind | (int)e->type << 8);
   switch (e->kind) {
   case EXPR_CONST: add_double(w, e->value); break;
-  case EXPR_INDEX: add_index(w, &e->index); break;
+  case EXPR_INDEX: add_index(w, e->index); break;
   case EXPR_CALL: add(w, e->call.fn); break;
   case EXPR_ACCESS:
     add_tensor(w, e->access.tensor);

@@ -32,9 +32,9 @@ static Step *add_copy(Fixture *f, ProcedureKind kind, const char *name, int src,
 
 static Step *add_all_reduce(Fixture *f, ProcedureKind kind, int tensor) {
   Step *step = new_step(f, kind, STEP_COLLECTIVE, "all_reduce");
-  step->collective = (Collective){
+  *(step->collective = NEW(f->program.arena, Collective)) = (Collective){
       .kind = RESHARD_all_reduce, .axes = 1, .tensor = tensor, .dst = tensor, .reduce = REDUCE_SUM, .stage = -1};
-  step->collective.from.axis[0] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
+  step->collective->from.axis[0] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
   return step;
 }
 
