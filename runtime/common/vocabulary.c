@@ -35,13 +35,15 @@ static size_t find_slot(const Vocabulary *v, const char *bytes, size_t length) {
   return at;
 }
 
-static void add_word(Vocabulary *v, size_t start, size_t length) {
+// Returns the first word with these bytes, which may be this one.
+static long add_word(Vocabulary *v, size_t start, size_t length) {
   const size_t at = find_slot(v, (const char *)v->file.bytes + start, length);
   v->word[v->n].start = start;
   v->word[v->n].length = length;
   if (v->slot[at] < 0) v->slot[at] = v->n;
   if (length > v->longest) v->longest = length;
   v->n++;
+  return v->slot[at];
 }
 
 static bool read_lines(Vocabulary *v, Fault *fault) {
@@ -52,7 +54,10 @@ static bool read_lines(Vocabulary *v, Fault *fault) {
   for (size_t start = 0; start < v->file.size;) {
     const unsigned char *end = memchr(bytes + start, '\n', v->file.size - start);
     const size_t length = (end == NULL ? v->file.size : (size_t)(end - bytes)) - start;
-    add_word(v, start, length > 0 && bytes[start + length - 1] == '\r' ? length - 1 : length);
+    const size_t word = length > 0 && bytes[start + length - 1] == '\r' ? length - 1 : length;
+    const long first = add_word(v, start, word);
+    if (first != v->n - 1)
+      return fault_set(fault, FAIL_RUN, "%s: line %ld: the word '%.*s' stands in line %ld already", v->file.path, v->n, (int)word, bytes + start, first + 1);
     start += length + 1;
   }
   return true;

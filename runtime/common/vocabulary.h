@@ -21,10 +21,11 @@ typedef struct {
   size_t slots, longest;
 } Vocabulary;
 
-// A vocabulary of at most `range` words. Whatever the result, vocabulary_close.
+// A vocabulary of at most `range` words, all different; pieces need not be: several tokens may stand for the same bytes. With fewer
+// than there are tokens the last ones have no word. Whatever the result, vocabulary_close.
 bool vocabulary_open(Vocabulary *vocabulary, const char *path, long range, Fault *fault);
 
-// The first word that has these bytes, or -1.
+// The first word or piece that has these bytes, or -1.
 long vocabulary_find(const Vocabulary *vocabulary, const char *bytes, size_t length);
 
 void vocabulary_close(Vocabulary *vocabulary);

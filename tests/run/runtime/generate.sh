@@ -97,7 +97,7 @@ words = ["w%d" % i for i in range(27)]
 def pieces(head, parts): return struct.pack("<256i", *head, *[0] * (256 - len(head))) + b"".join(bytes([len(p)]) + p for p in parts)
 parts = [b" a", b" ab", b"c", b"d"] + [b"x%d" % i for i in range(4, 27)]
 files = {"lines": "\n".join(words).encode() + b"\n", "pieces": pieces([20240328, 2, 27, 3], parts), "few": b"w0\nw1\nw2",
-         "many": b"w\n" * 28, "none": b"", "cut": pieces([20240328, 1, 27], parts)[:-1], "behind": pieces([20240328, 1, 26], parts),
+         "many": "\n".join(words + ["w27"]).encode(), "twice": "\n".join(words[:9] + words[3:]).encode(), "blank": b"w0\n\nw1\r\n\r\nw2\n", "none": b"", "cut": pieces([20240328, 1, 27], parts)[:-1], "behind": pieces([20240328, 1, 26], parts),
          "count": pieces([20240328, 1, -1], parts), "version": pieces([20240328, 9, 27], parts), "head": pieces([20240328, 1, 27], [])[:99]}
 for name, data in files.items(): open("vocabulary." + name, "wb").write(data)
 PY
@@ -119,6 +119,8 @@ spoilt() {
   wrong 1 "$2" "vocabulary: $1" ./words --data . --load words.ck --sample w
 }
 spoilt many "28 words, but tokens lie below 27"
+spoilt twice "./vocabulary: line 10: the word 'w3' stands in line 4 already"
+spoilt blank "./vocabulary: line 4: the word '' stands in line 2 already"
 spoilt none "no words"
 spoilt cut "truncated in piece 26"
 spoilt behind "bytes behind the last piece"

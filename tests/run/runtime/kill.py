@@ -1,6 +1,7 @@
-"""kill.py BUILD_DIR [TIMES]: a run that saves often is killed with -9 at random moments, one rank or all at once, TIMES times
-(default 20), and started again from what it has saved. Each time all ranks end within seconds, the launcher not with success,
-and every checkpoint is a whole one; in the end the run has the bits of one that was never killed."""
+"""kill.py BUILD_DIR [PROGRAM [TIMES]]: a run that saves often is killed with -9 at random moments, one rank or all at once, TIMES
+times, and started again from what it has saved. Each time all ranks end within seconds, the launcher not with success, and every
+checkpoint is a whole one; in the end the run has the bits of one that was never killed. PROGRAM: stored (default; 20 times), tensors
+of which every step moves some; charlm (4 times), an LSTM that reads a text, its hidden units divided over the ranks."""
 
 import contextlib
 import json
@@ -18,9 +19,26 @@ RANKS, SECONDS_TO_END = 3, 15
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
 
+def build_stored(build):
+    subprocess.run([f"{build}/bin/parcc-cc", "--target=host", f"-DRANKS={RANKS}", "-DMOVING", f"{HERE}/stored.cu", "-o", "stored"], check=True)
+
+
+def build_charlm(build):
+    model = os.path.join(HERE, "..", "..", "..", "samples", "charlm.dnn")
+    sizes = ["-D", "width=12", "-D", "context=6", "-D", "batch=4", "-D", "rate=0.1"]
+    subprocess.run([f"{build}/bin/parcc", model, *sizes, f"--ranks={RANKS}", "--search=model", "-o", "charlm.cu"], check=True)
+    subprocess.run([f"{build}/bin/parcc-cc", "--target=host", "-O1", "charlm.cu", "-o", "charlm"], check=True)
+    with open("text.txt", "w") as file:
+        file.writelines(f"{i} green bottles, hanging on the wall, and if one fell there were {i - 1}\n" for i in range(500, 0, -1))
+
+
+PROGRAMS = {"stored": (build_stored, 20, []), "charlm": (build_charlm, 4, ["--data", "."])}
+PROGRAM = sys.argv[2] if len(sys.argv) > 2 else "stored"
+
+
 def command(steps, *options):
-    ranks = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS), "./stored"]
-    return [*ranks, "--quiet", "--steps", str(steps), *options]
+    ranks = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS), f"./{PROGRAM}"]
+    return [*ranks, "--quiet", "--steps", str(steps), *PROGRAMS[PROGRAM][2], *options]
 
 
 def is_running(pid):
@@ -32,7 +50,7 @@ def is_running(pid):
 
 
 def children(pid):
-    """The ranks: the processes named stored that this launcher has started."""
+    """The ranks: the processes of the program that this launcher has started."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -40,7 +58,7 @@ def children(pid):
                 head, rest = file.read().rsplit(")", 1)
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if head.endswith("(stored") and int(rest.split()[1]) == pid:
+        if head.endswith(f"({PROGRAM}") and int(rest.split()[1]) == pid:
             found.append(int(name))
     return sorted(found)
 
@@ -107,15 +125,15 @@ def kill_once(directory, log):
 
 def main():
     build = os.path.abspath(sys.argv[1])
-    times = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    build_program, usual, _ = PROGRAMS[PROGRAM]
+    times = int(sys.argv[3]) if len(sys.argv) > 3 else usual
     seed = int(os.environ.get("SEED", random.randrange(10**6)))
     random.seed(seed)
     print(f"SEED={seed}")
     with tempfile.TemporaryDirectory() as folder, open(f"{folder}/log", "w+") as log:
         os.chdir(folder)
         ENVIRONMENT["TMPDIR"] = folder  # Open MPI starts badly beside others that start and end
-        compile = [f"{build}/bin/parcc-cc", "--target=host", f"-DRANKS={RANKS}", "-DMOVING", f"{HERE}/stored.cu", "-o", "stored"]
-        subprocess.run(compile, check=True)
+        build_program(build)
         steps = []
         for number in range(times):
             before, steps = steps, kill_once("ck", log)

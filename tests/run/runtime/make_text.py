@@ -100,7 +100,7 @@ def make_lines(root):
                        for i, words in enumerate(lines))
         write(f"{root}/{name}.txt", (text[:-1] if name == "target" else text).encode())
     write(f"{root}/words", "\n".join(WORDS).encode())
-    write(f"{root}/bad_words", "\n".join(WORDS * 20).encode())
+    write(f"{root}/bad_words", "\n".join(f"{word}{i}" for i in range(20) for word in WORDS).encode())
     write(f"{root}/bad_few.txt", b"the cat\n")
 
 
