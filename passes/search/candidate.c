@@ -6,11 +6,17 @@ static const GroupMember *member_of(const GroupDim *dim, int op) {
   return NULL;
 }
 
+static bool is_adder(const Group *group, int op) {
+  for (int i = 0; i < group->adders.len; i++)
+    if (group->adders.at[i] == op) return true;
+  return false;
+}
+
 OpSharding candidate_sharding(const Group *group, const Candidate *candidate, int op, const Mesh *mesh) {
   OpSharding s = sharding_replicate();
   for (int a = 0; a < mesh->n_axes; a++) {
     const int choice = candidate->choice[a];
-    s.pending[a] = choice == CANDIDATE_PENDING && op >= 0;
+    s.pending[a] = choice == CANDIDATE_PENDING && is_adder(group, op);
     if (choice < 0 || (op < 0 && choice >= group->dims.len)) continue;
     const GroupMember *member = member_of(&group->dims.at[choice % group->dims.len], op);
     if (member != NULL) plan_split(&s, a, member->dim, member->unit, mesh);

@@ -4,8 +4,8 @@
 
 #include "groups.h"
 
-// What a group does along each axis: splits its dimension of that number, nothing, or as nothing, but sums that it only adds up
-// stay pending. Of a parameter a number behind its dimensions (dims.len + d) splits its update only: the parameter itself is on
+// What a group does along each axis: splits its dimension of that number, nothing, or as nothing, but its adders leave their results
+// pending. Of a parameter a number behind its dimensions (dims.len + d) splits its update only: the parameter itself is on
 // every rank.
 enum { CANDIDATE_NOTHING = -1, CANDIDATE_PENDING = -2 };
 typedef struct Candidate { signed char choice[MESH_MAX_AXES]; } Candidate;

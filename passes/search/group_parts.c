@@ -77,6 +77,8 @@ Groups groups_in_parts(const Groups *groups, GroupParts by) {
     if (whole->kind != GROUP_OPS) continue;
     deal_out_ops(&parts, whole, by);
     for (int d = 0; d < whole->dims.len; d++) deal_out_dim(&parts, &whole->dims.at[d], first);
+    for (int a = 0; a < whole->adders.len; a++)
+      vec_push(parts.arena, &g.list.at[g.of_op[whole->adders.at[a]]].adders, whole->adders.at[a]);
   }
   return g;
 }

@@ -2,6 +2,7 @@
 
 #include "../contraction.h"
 #include "../rewrite.h"
+#include "adders.h"
 #include "forest.h"
 
 // Sets of operators, as a forest of their numbers.
@@ -285,5 +286,6 @@ Groups groups_of_graph(const Planner *planner) {
   g.of_tensor = NEW_ARRAY(b.arena, int, graph->tensors.len);
   build_groups(&b);
   groups_find_dims(&g, b.arena, b.place);
+  adders_find(&g);
   return g;
 }

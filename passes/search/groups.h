@@ -40,6 +40,7 @@ typedef struct Group {
   bool light;       // GROUP_OPS: all that it does forward is element-wise or a reduction that can be in one kernel with such
   VEC(int) ops;     // with those of views, in the order of the graph
   VEC(GroupDim) dims;
+  VEC(int) adders;  // GROUP_OPS, GROUP_LOOSE: operators that may leave their results pending (adders.h)
 } Group;
 
 typedef struct Groups {

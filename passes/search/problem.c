@@ -19,32 +19,6 @@ bool problem_is_useful(const Group *group, const Candidate *candidate, const Mes
   return true;
 }
 
-typedef struct SumCheck {
-  const Groups *groups;
-  int terms;
-  bool only; // nothing but a sum of tensors that nobody else reads
-} SumCheck;
-
-static void check_sum(void *ctx, const Expr *e) {
-  SumCheck *s = ctx;
-  if (e->kind == EXPR_ACCESS) {
-    s->terms++;
-    s->only &= e->type == TYPE_REAL && e->access.outside == 0 && plan_is_term(s->groups->planner, s->groups->graph, e->access.tensor);
-  } else s->only &= e->kind == EXPR_CALL && (e->call.fn == FN_add || e->call.fn == FN_sub || e->call.fn == FN_neg);
-}
-
-// Whether all that the group does is adding up tensors, which may then be sums in parts.
-static bool adds_up(const Groups *groups, const Group *group) {
-  if (group->tensor >= 0) return false;
-  for (int i = 0; i < group->ops.len; i++) {
-    const Op *op = &groups->graph->ops.at[group->ops.at[i]];
-    SumCheck sum = {groups, 0, op->kind == OP_COMPUTE && op->reduce == REDUCE_NONE};
-    if (op->kind == OP_COMPUTE) expr_visit(op->body, check_sum, &sum);
-    if (!sum.only || sum.terms < 2) return false;
-  }
-  return true;
-}
-
 // Numbered: nothing, the dimensions, sums left pending.
 static signed char choice_of(const Group *group, int number) {
   return (signed char)(number - 1 == choices_of(group) ? CANDIDATE_PENDING : number - 1);
@@ -53,7 +27,7 @@ static signed char choice_of(const Group *group, int number) {
 Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *groups, int number, const Mesh *mesh) {
   const Group *group = &groups->list.at[number];
   (void)ctx;
-  const int choices = choices_of(group) + 1 + adds_up(groups, group);
+  const int choices = choices_of(group) + 1 + (group->adders.len > 0);
   int64_t n = 1;
   for (int a = 0; a < mesh->n_axes && n <= MOST_CANDIDATES; a++) n *= mesh->axis[a].size > 1 ? choices : 1;
   if (n > MOST_CANDIDATES) return (Candidates){0, NULL};
