@@ -271,6 +271,11 @@ expect 0 '^{.*"groups": \[{"name": "dense1.w"' m.dnn --machine=pcie2 --search=da
 expect 0 "plan '2.plan'" m.dnn --machine=pcie2 --plan-in 2.plan --explain dense1
 { cat m.dnn; echo 'train { clip = 1.0; }'; } >clipped.dnn
 expect 0 '  there is nothing else that it could do' clipped.dnn --machine=pcie2 --search=fsdp --explain gradient_norm
+# Blocks that are the same in other units are not moved.
+tofu="$root/samples/mlp.dnn --machine=p100x4x4 --devices=8 --search=tofu"
+expect 0 '^  dense1.w  *same  *gpu1,gpu2  *0  local  *0$' $tofu --explain dense1.w
+expect 0 '' $tofu -q -o tofu.cu
+check "nor by the program" sh -c 'grep -q "^  // exchange dense3.b:" tofu.cu && ! grep -q "^  // [a-z_]* dense1.w:" tofu.cu'
 expect 1 "no operator or layer 'dens1'; did you mean 'dense1'?" m.dnn --machine=pcie2 --explain dens1
 expect 1 "'loss' is no operator or layer; the operator that makes it is 'cross_entropy'" m.dnn --machine=pcie2 --explain loss
 sed 's/loss =.*/y = dense(x, units); loss = cross_entropy(y, label); metric share = accuracy(y, label);/' m.dnn >measured.dnn
