@@ -115,14 +115,14 @@ static void search_runner_up(const Explainer *e, const Others *o, int number, Ex
   const CfnSolution solution = problem_solve(p, BUDGET);
   if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
   const Plan plan = problem_plan(p, solution.value);
-  const double bound = contest_offer(&contest, &plan, NULL) == 0 ? solution.bound : fit_search(&contest, p, solution.value, BUDGET);
+  const bool fits = contest_offer(&contest, &plan, NULL) == 0;
+  if (!fits) fit_search(&contest, p, solution.value, BUDGET);
   variable->cost = cost;
   p->cfn.n_limits = 0;
   g->none_fits = !contest.fits;
   if (!contest.fits) return;
-  const Search search = {.done = true, .cost = contest.cost, .bound = bound, .of_step = true, .mesh = e->c->mesh};
-  g->runner_up = outcome_of(e->c, PLAN_AUTO, &contest.plan, NULL, &search, 0);
-  g->runner_up_choice = choice_in(e, o, &contest.plan, number);
+  g->runner_up = contest.cost;
+  g->runner_up_choice = fits ? explain_candidate_text(e, number, &p->of[number].list[solution.value[number]]) : choice_in(e, o, &contest.plan, number);
 }
 
 // ---- all of it -----------------------------------------------------------------------------------------------------

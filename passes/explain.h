@@ -2,7 +2,7 @@
 #ifndef PARCC_PASSES_EXPLAIN_H
 #define PARCC_PASSES_EXPLAIN_H
 
-#include "outcome.h"
+#include "profile.h"
 
 // An operator, or a stored tensor or input.
 typedef struct ExplainedOp {
@@ -37,7 +37,7 @@ typedef struct ExplainedGroup {
   VEC(ExplainedCandidate) candidates; // cheapest first; of equal ones in their order
   VEC(const char *) excluded;         // what is no candidate, and why
   const ExplainedCandidate *next;     // the cheapest that is not chosen; NULL: there is none
-  Outcome runner_up;                  // of a plan that was searched: the best one that fits in which this group does something else
+  double runner_up;                   // of a plan that was searched: a step of the best one that fits in which this group does something else
   const char *runner_up_choice;       // what it does there; NULL: not searched, or none was found
   bool none_fits;                     // it was searched, and none was found
 } ExplainedGroup;

@@ -1,4 +1,5 @@
 // Explanations as text and as JSON.
+#include "../ir/json.h"
 #include "../ir/table.h"
 #include "explain.h"
 
@@ -61,14 +62,14 @@ static void print_changes(Arena *arena, const ExplainedGroup *g, Text *out) {
 }
 
 static bool is_less(const Explanation *x, const ExplainedGroup *g) {
-  return g->runner_up.cost.step < x->step * (1 - 1e-9);
+  return g->runner_up < x->step * (1 - 1e-9);
 }
 
 static void print_next(Arena *arena, const Explanation *x, const ExplainedGroup *g, Text *out) {
   if (g->none_fits) text_printf(out, "  no plan that divides it otherwise was found to fit\n");
   if (g->runner_up_choice != NULL)
     text_printf(out, "  runner-up  %s: %s in the best plan that divides it otherwise\n", g->runner_up_choice,
-                step_text(arena, g->runner_up.cost.step, x->step));
+                step_text(arena, g->runner_up, x->step));
   if (g->runner_up_choice != NULL && is_less(x, g))
     text_printf(out, "  such plans were not searched: --mesh=%s does\n", mesh_text(arena, &x->compilation->mesh));
   if (g->next != NULL)
@@ -171,7 +172,7 @@ static void json_candidates(Json *json, const ExplainedGroup *g) {
   json_close_array(json);
 }
 
-static void json_group(Json *json, const Explanation *x, const ExplainedGroup *g, bool candidates) {
+static void json_group(Json *json, const ExplainedGroup *g, bool candidates) {
   json_open_object(json, NULL);
   json_string(json, "name", g->name);
   json_string(json, "dimensions", g->dims);
@@ -180,7 +181,7 @@ static void json_group(Json *json, const Explanation *x, const ExplainedGroup *g
   if (g->runner_up_choice != NULL) {
     json_open_object(json, "runner_up");
     json_string(json, "choice", g->runner_up_choice);
-    json_outcome(json, &g->runner_up, x->compilation->machine);
+    json_real(json, "step_seconds", g->runner_up);
     json_close_object(json);
   }
   if (g->next != NULL) json_candidate(json, "next_with_all_else_kept", g->next);
@@ -198,7 +199,7 @@ static const char *print_json(const Explanation *x, bool candidates) {
   json_string(&json, "planner", x->planner);
   json_real(&json, "step_seconds", x->step);
   json_open_array(&json, "groups");
-  for (int i = 0; i < x->groups.len; i++) json_group(&json, x, &x->groups.at[i], candidates);
+  for (int i = 0; i < x->groups.len; i++) json_group(&json, &x->groups.at[i], candidates);
   json_close_array(&json);
   json_close_object(&json);
   return json_end(&json);

@@ -100,7 +100,6 @@ def explain_group(what, group, step, planner):
     if planner == "auto" and "runner_up" in group:
         runner_up = group["runner_up"]["step_seconds"]
         check(f"{what}: runner-up {runner_up}", step <= runner_up <= min(others) * (1 + 1e-9))
-        check(f"{what}: the runner-up fits", group["runner_up"]["fits"])
         explain_with_the_rest(what, candidates, step, runner_up)
     elif others:
         check(f"{what}: next", group["next_with_all_else_kept"]["step_seconds"] == min(others))
