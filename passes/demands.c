@@ -265,6 +265,13 @@ static double amount_of_step(const Versions *versions, Routes *routes, int shape
   return amount;
 }
 
+double demands_amount(const Demands *d) {
+  double amount = 0;
+  for (int t = 0; t < d->graph->tensors.len; t++)
+    if (d->of[t].len > 1) amount += amount_of_step(&d->of[t], d->routes, routes_shape(d->routes, graph_tensor(d->graph, t)));
+  return amount;
+}
+
 // Reports do not decide what the step takes: where planning for all does, they get theirs from what the step has.
 static void plan_tensor(Demands *d, Arena *scratch, int tensor) {
   Versions *all = &d->of[tensor], step = {0}, reported = *all;

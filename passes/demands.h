@@ -31,6 +31,8 @@ Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model)
 // or `made` itself, by their numbers, of which no two are of the same layout (reshard_axes). By the choice that demands_of_graph
 // makes where it meets them in this order. In what ways are compared by.
 double demands_cost(Arena *scratch, const Mesh *mesh, Routes *routes, int shape, int made, const int *want, int n);
+// What all changes take that make them, in what ways are compared by, without those for reports alone.
+double demands_amount(const Demands *d);
 // The version of `tensor` in the layout `want`, which was among the demands.
 int demands_find(const Demands *d, int tensor, const Layout *want);
 // The layout in which an operator reads a tensor, as it lies along the batch; arg: which argument of an opaque call, else NULL.

@@ -189,7 +189,7 @@ static bool is_open(const Planner *p, const Graph *graph, const Op *op) {
   return false;
 }
 
-static void plan_graph(const Planner *p, Graph *graph) {
+void plan_settle(const Planner *p, Graph *graph) {
   for (int t = 0; t < graph->tensors.len; t++) {
     Tensor *tensor = graph_tensor(graph, t);
     tensor->layout = layout_replicated();
@@ -246,9 +246,9 @@ void pass_plan(Compilation *c) {
   Planner p = planner_new(c->arena, c->model, &c->plan, &c->mesh);
   plan_check(&p, &c->problems);
   plan_resolve_stored(&p);
-  plan_graph(&p, c->model->init);
-  plan_graph(&p, c->model->train);
-  plan_graph(&p, c->model->eval);
+  plan_settle(&p, c->model->init);
+  plan_settle(&p, c->model->train);
+  plan_settle(&p, c->model->eval);
   if (c->plan_source.kind != PLAN_FILE) return;
   check_units(&p, c->model->train, &c->problems);
   check_units(&p, c->model->eval, &c->problems);

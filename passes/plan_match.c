@@ -167,6 +167,27 @@ PlanSubject plan_subject_of(const Planner *p, const PlanLine *line, const char *
   return PLAN_LAYER;
 }
 
+static void take_lines(Planner *p, const Plan *plan) {
+  p->plan = plan_expand(p, plan);
+  for (int i = 0; i < p->plan->lines.len; i++) {
+    const PlanLine *line = &p->plan->lines.at[i];
+    const PlanSubject subject = plan_subject_of(p, line, line->name);
+    const char *key = plan_line_key(p->arena, line->graph, subject, line->name);
+    if (names_get(&p->lines, key) < 0) names_set(&p->lines, key, i);
+    p->has_lines[subject] = true;
+  }
+}
+
+Planner planner_with(Arena *arena, const Planner *of, const Plan *plan, const Mesh *mesh) {
+  Planner p = {.arena = arena, .model = of->model, .mesh = *mesh, .layers = of->layers, .layer_list = of->layer_list};
+  p.update_of = of->update_of;
+  p.kept = of->kept;
+  memcpy(p.uses, of->uses, sizeof p.uses);
+  p.lines.arena = p.stored.arena = arena;
+  take_lines(&p, plan);
+  return p;
+}
+
 Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Mesh *mesh) {
   Planner p = {.arena = arena, .model = model, .mesh = *mesh};
   p.lines.arena = p.layers.arena = p.stored.arena = arena;
@@ -183,14 +204,7 @@ Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Me
   p.uses[0] = uses_of_graph(&p, model->init);
   p.uses[1] = uses_of_graph(&p, model->train);
   p.uses[2] = uses_of_graph(&p, model->eval);
-  p.plan = plan_expand(&p, plan);
-  for (int i = 0; i < p.plan->lines.len; i++) {
-    const PlanLine *line = &p.plan->lines.at[i];
-    const PlanSubject subject = plan_subject_of(&p, line, line->name);
-    const char *key = plan_line_key(arena, line->graph, subject, line->name);
-    if (names_get(&p.lines, key) < 0) names_set(&p.lines, key, i);
-    p.has_lines[subject] = true;
-  }
+  take_lines(&p, plan);
   return p;
 }
 

@@ -49,6 +49,8 @@ typedef struct Planner {
 
 // Groups operators by layers and updates. The graphs are those of before apply-plan.
 Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Mesh *mesh);
+// The same of another plan and mesh.
+Planner planner_with(Arena *arena, const Planner *of, const Plan *plan, const Mesh *mesh);
 Space plan_space_of_op(const Op *op);
 Space plan_space_of_tensor(const Tensor *tensor);
 bool plan_same_shape(const Tensor *a, const Tensor *b);
@@ -93,6 +95,8 @@ void plan_resolve_stored(Planner *p);
 OpSharding plan_stored(const Planner *p, const char *name);
 // Makes the plan of a compilation that reads none.
 Plan plan_of_source(Compilation *c);
+// Enters the sharding of every operator, and the layouts in which tensors are expected; what is stored has been resolved.
+void plan_settle(const Planner *p, Graph *graph);
 // How a tensor lies whose dimensions are divided so.
 Layout plan_layout(const OpSharding *s, const Tensor *t, const Mesh *mesh);
 bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh);

@@ -20,8 +20,14 @@ static bool is_better(const Contest *contest, double cost, int64_t need, bool fi
   return fits ? contest_is_less(cost, contest->cost) : need < contest->need;
 }
 
+double contest_price(Contest *contest, const Plan *plan, double enough) {
+  if (contest->pricing == NULL) contest->pricing = pricing_new(contest->c);
+  return pricing_of(contest->pricing, plan, enough);
+}
+
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
   const double memory = contest->c->machine->device.memory;
+  if (contest->fits && !contest_is_less(contest_price(contest, plan, contest->cost), contest->cost)) return 0;
   Evaluation e = evaluate_cost(contest->c, plan);
   if (e.refused != NULL || (contest->fits && !is_better(contest, e.cost.step, 0, true))) return 0;
   if (EVERYTHING * e.tensor_bytes > memory) e = evaluate_plan(contest->c, plan);

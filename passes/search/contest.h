@@ -4,6 +4,7 @@
 #define PARCC_PASSES_SEARCH_CONTEST_H
 
 #include "../evaluate.h"
+#include "../pricing.h"
 
 typedef struct Contest {
   const Compilation *c;
@@ -14,6 +15,7 @@ typedef struct Contest {
   double cost;      // of a step, in seconds
   int64_t need;     // bytes of a device, where it does not fit
   const char *name; // of the planner that made it; NULL: it was searched
+  Pricing *pricing; // NULL: no plan has been priced
 } Contest;
 
 // Ends at the time limit of the compilation, counted from now.
@@ -22,6 +24,8 @@ Contest contest_new(const Compilation *c);
 bool contest_is_over(Contest *contest);
 // Whether a cost is less, and not only a sum of the same in another order.
 bool contest_is_less(double cost, double than);
+// What a step takes under a plan (pricing.h).
+double contest_price(Contest *contest, const Plan *plan, double enough);
 // Offers a plan. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
 // Offers the plans of all planners that have a name, but for one. When the time is up those that search are left out.

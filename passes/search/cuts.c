@@ -33,6 +33,11 @@ SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const 
   return problem_new(arena, model, mesh, machine, &space);
 }
 
+static Plan too_large(Compilation *c, const Mesh *mesh) {
+  problem_add(&c->problems, (Loc){0}, "the cut along '%s', number %d, is too large a problem", mesh->axis[mesh->n_axes - 1].name, mesh->n_axes);
+  return (Plan){.model = c->model->name, .mesh = *mesh};
+}
+
 // A cut that is the only one is proved to be; of several each is, after those before it.
 Plan cuts_plan(Compilation *c, const CutRule *rule) {
   const Mesh all = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh, MESH_MAX_AXES - 1);
@@ -48,6 +53,7 @@ Plan cuts_plan(Compilation *c, const CutRule *rule) {
     mesh.axis[mesh.n_axes] = all.axis[mesh.n_axes];
     mesh.n_axes++;
     problem = cuts_problem(c->arena, c->model, &mesh, c->machine, rule, problem, solution.value);
+    if (problem == NULL) return too_large(c, &mesh);
     solution = rule->solve(c->arena, &problem->cfn, &otherwise);
     if (!solution.feasible) fatal("plan: nothing was found for the cut along '%s'", mesh.axis[mesh.n_axes - 1].name);
     proved &= solution.cost == solution.bound;

@@ -9,9 +9,10 @@
 #include "../../frontend/output.h"
 #include "../../frontend/parse.h"
 #include "../../passes/evaluate.h"
+#include "../../passes/pricing.h"
 #include "check.h"
 
-enum { MODELS = 300, LEAST_PLANS = 8, MOST_PLANS = 400 };
+enum { MODELS = 300, LEAST_PLANS = 8, MOST_PLANS = 400, PRICED = 8 }; // every PRICED-th plan is priced, too
 
 static uint64_t state;
 static int below(int n) {
@@ -133,6 +134,7 @@ typedef struct Trial {
   Machine machine;
   Compilation c; // before the pass "plan"
   SearchProblem *problem;
+  Pricing *pricing;
   int64_t plans;
   Evaluation *found; // by plan
 } Trial;
@@ -147,6 +149,7 @@ static void open_text(Trial *t, const ElabOptions *options) {
   for (int pass = 0; pass < pipeline_find("plan"); pass++) pipeline_run(&t->c, pass);
   cost_mark_inlined(t->c.model->train);
   t->problem = problem_new(t->arena, t->c.model, &t->c.mesh, &t->machine, &all);
+  t->pricing = pricing_new(&t->c);
   t->plans = 1;
   for (int x = 0; x < t->problem->cfn.variables.len && t->plans <= MOST_PLANS; x++) t->plans *= t->problem->cfn.variables.at[x].n_values;
 }
@@ -169,11 +172,20 @@ static bool next(const Cfn *cfn, int *value) {
   return false;
 }
 
-static void fail_plan(const Trial *t, const Plan *plan, const char *refused, double said, double found) {
+static void fail_plan(const Trial *t, const Plan *plan, const char *who, const char *refused, double said, double found) {
   Text text = {.arena = t->arena};
   plan_print(plan, &text);
-  check_fail("a plan: the tables say %.17g, the lowered graph takes %.17g%s%s\n%s%s", said, found, refused != NULL ? "; refused: " : "",
+  check_fail("a plan: %s: %.17g, the lowered graph takes %.17g%s%s\n%s%s", who, said, found, refused != NULL ? "; refused: " : "",
              refused != NULL ? refused : "", t->text, text_str(&text));
+}
+
+// But for the order of a sum.
+static bool near(double a, double b) { return a == b || fabs(a - b) <= 1e-12 * fabs(b); }
+
+// What a plan is priced at is what its lowered graph takes.
+static void try_price(const Trial *t, const Plan *plan, const Evaluation *found) {
+  const double price = pricing_of(t->pricing, plan, INFINITY);
+  if (!CHECK(near(price, found->cost.step))) fail_plan(t, plan, "the price", NULL, price, found->cost.step);
 }
 
 // Lowers all plans. What the tables say of each is what is found; of a model the first that differs is told.
@@ -187,8 +199,9 @@ static void try_plans(Trial *t) {
     const Evaluation found = t->large ? evaluate_plan(&t->c, &plan) : evaluate_cost(&t->c, &plan);
     const double said = cfn_cost(cfn, value);
     const bool right = found.refused == NULL && fabs(found.cost.step - said) <= 1e-12 * said;
-    if (same && !right) fail_plan(t, &plan, found.refused, said, found.cost.step);
+    if (same && !right) fail_plan(t, &plan, "the tables", found.refused, said, found.cost.step);
     same &= right;
+    if (n % PRICED == 0) try_price(t, &plan, &found);
     t->found[n++] = found;
   } while (next(cfn, value));
   CHECK(same && n == t->plans && t->problem->n_approximate == 0);
@@ -210,13 +223,11 @@ static double least_of_planners(Trial *t) {
     Search search;
     if (kind == PLAN_AUTO || evaluate_planner(&t->c, (PlanSource){.kind = (PlanSourceKind)kind}, &plan, &search) != NULL) continue;
     const Evaluation found = evaluate_plan(&t->c, &plan);
+    if (found.refused == NULL) try_price(t, &plan, &found);
     if (found.refused == NULL && (double)found.arena_bytes <= t->machine.device.memory) least = fmin(least, found.cost.step);
   }
   return least;
 }
-
-// But for the order of a sum.
-static bool near(double a, double b) { return a == b || fabs(a - b) <= 1e-12 * fabs(b); }
 
 static int divided, limited; // models: where dividing something pays, with a limit
 
@@ -350,6 +361,7 @@ static void try_sample(const Sample *sample) {
     const Evaluation found = evaluate_cost(&t.c, &plan);
     const double said = cfn_cost(cfn, value), step = found.cost.step;
     CHECK(found.refused == NULL);
+    try_price(&t, &plan, &found);
     if (!CHECK(t.problem->n_approximate > 0 ? said <= step * (1 + 1e-12) : fabs(step - said) <= 1e-12 * said))
       check_fail("%s, plan %d: the tables say %.17g, the lowered graph takes %.17g", sample->name, i, said, step);
   }

@@ -1,0 +1,50 @@
+#include "pricing.h"
+
+#include "demands.h"
+#include "planning.h"
+
+struct Pricing {
+  const Compilation *c;
+  Model model;     // with a training graph of its own
+  Planner planner; // without lines
+};
+
+Pricing *pricing_new(const Compilation *c) {
+  Pricing *p = NEW(c->arena, Pricing);
+  Plan *nothing = NEW(c->arena, Plan);
+  *nothing = (Plan){.model = c->model->name, .mesh = c->mesh};
+  *p = (Pricing){.c = c, .model = *c->model};
+  p->model.train = graph_copy(c->arena, c->model->train);
+  cost_mark_inlined(p->model.train);
+  p->planner = planner_new(c->arena, &p->model, nothing, &c->mesh);
+  return p;
+}
+
+// Of the operators that cost_of_graph counts.
+static double operators(const CostModel *model, const Graph *train) {
+  double sum = 0;
+  for (int i = 0; i < train->ops.len; i++) {
+    const Op *op = &train->ops.at[i];
+    if (op->phase != PHASE_REPORT && op->phase != PHASE_INIT) sum += cost_of_op(model, train, op);
+  }
+  return sum;
+}
+
+double pricing_of(Pricing *p, const Plan *plan, double enough) {
+  Arena *arena = arena_new();
+  Mesh mesh = plan->mesh;
+  mesh.axis[mesh.n_axes++] = (MeshAxis){"batch", 1};
+  Planner planner = planner_with(arena, &p->planner, plan, &mesh);
+  plan_resolve_stored(&planner);
+  plan_settle(&planner, p->model.train);
+  const CostModel model = cost_model(arena, p->c->machine, &mesh, p->model.f64);
+  double seconds = operators(&model, p->model.train);
+  if (seconds < enough) {
+    Graph graph = *p->model.train; // what is demanded of it goes with the plan
+    graph.arena = arena;
+    const Demands demands = demands_of_graph(&graph, &mesh, &model);
+    seconds += demands_amount(&demands);
+  }
+  arena_free(arena);
+  return seconds;
+}
