@@ -163,9 +163,14 @@ static bool write_problem(const Driver *d, const Compilation *c) {
 
 // What no plan is below, or no choice by the planner's own sum.
 static void report_bound(const Driver *d, const Search *search, double scale, const char *unit) {
-  if (search->of_step)
-    fprintf(stderr, ", no plan on %s%s takes less than", mesh_text(d->arena, &search->mesh), search->of_fitting ? " that is estimated to fit" : "");
-  else fprintf(stderr, ", none of its choices comes to less than");
+  const char *mesh = mesh_text(d->arena, &search->mesh), *fitting = search->of_fitting ? " that is estimated to fit" : "";
+  if (search->bound == INFINITY) {
+    fprintf(stderr, ", no plan that was searched on %s is estimated to fit", mesh);
+    return;
+  }
+  if (!search->of_step) fprintf(stderr, ", none of its choices comes to less than");
+  else if (search->cost < search->bound) fprintf(stderr, ", what was searched on %s%s takes at least", mesh, fitting);
+  else fprintf(stderr, ", no plan on %s%s takes less than", mesh, fitting);
   fprintf(stderr, " %.4g %s (gap %.2g %%)", search->bound * scale, unit, 100 * search_gap(search));
 }
 

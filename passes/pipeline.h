@@ -15,7 +15,8 @@ typedef struct Search {
   bool done;
   SearchUnit unit;
   double cost, bound; // of the plan that it found, and of any that it searched at least (0: nothing is proved); INFINITY: it found none that fits, there is none
-  bool of_step;       // both are of the step that is predicted, and the bound is of all plans on `mesh`; else they are of the planner's own sum and choices
+  bool of_step;       // both are of the step that is predicted, and the bound is of all plans on `mesh` that were searched: the plan may
+                      // be of another planner, and cheaper than those; else they are of the planner's own sum and choices
   Mesh mesh;          // with of_step: that was searched
   bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once

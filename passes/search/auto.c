@@ -36,7 +36,8 @@ static const char *how(const Compilation *c, const Contest *contest, double sear
   if (contest->late) text_printf(&text, "the time limit ended it");
   if (too_large) text_printf(&text, "%sthere are too many plans to search all", text.len > 0 ? "; " : "");
   if (contest->name != NULL) text_printf(&text, "%sthe plan is '%s'", text.len > 0 ? "; " : "", contest->name);
-  if (contest->name != NULL && searched < INFINITY) text_printf(&text, ": what was searched takes %.4g ms", searched * 1e3);
+  if (contest->name != NULL && contest_is_less(c->search.bound, searched) && searched < INFINITY)
+    text_printf(&text, ": what was found takes %.4g ms", searched * 1e3);
   if (idle != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", idle);
   return text.len > 0 ? text_str(&text) : NULL;
 }
@@ -116,9 +117,9 @@ Plan search_auto(Compilation *c) {
   const double searched = contest.fits ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
   if (contest.fits) c->search.cost = contest.cost;
-  // Costs are sums of the same in another order. A plan of another planner need be none of those that were searched.
-  if (contest.fits && !contest_is_less(c->search.bound, contest.cost)) c->search.bound = contest.cost;
-  if (contest.fits && contest.name != NULL) c->search.bound = 0;
+  // Costs are sums of the same in another order. A plan of another planner that takes less than the bound is none of those that were
+  // searched.
+  if (contest.fits && contest.name == NULL && !contest_is_less(c->search.bound, contest.cost)) c->search.bound = contest.cost;
   c->search.how = how(c, &contest, searched, too_large);
   return contest.plan;
 }
