@@ -36,7 +36,7 @@ typedef struct Exchanging {
 
 static Block *blocks_of(Arena *arena, const Mesh *mesh, uint32_t axes, const Cut *cut, int64_t extent, int n) {
   Block *blocks = NEW_ARRAY(arena, Block, n);
-  for (int i = 0; i < n; i++) blocks[i] = cut_block(mesh, mesh_rank_at(mesh, axes, i), axes, cut, extent);
+  cut_blocks(mesh, axes, cut, extent, blocks);
   return blocks;
 }
 
@@ -196,15 +196,43 @@ static bool next_place(const Mesh *mesh, uint32_t axes, int *at) {
   return false;
 }
 
+static bool is_of_axes(const DimExchange *d, uint32_t axes) { return ((d->held_axes | d->needed_axes) & axes) != 0; }
+
+// What no rank along these axes sends or receives more than.
+static Load most_along(const Exchanging *x, uint32_t axes) {
+  Load most = {1, 1, 0};
+  for (int a = 0; a < x->mesh->n_axes; a++) {
+    Load of_axis = {0, 0, 0};
+    for (int at = 0; axes >> a & 1 && at < x->mesh->axis[a].size; at++) {
+      of_axis.sent = max_i64(of_axis.sent, receivers(x, a, at));
+      of_axis.received = max_i64(of_axis.received, senders(x, a, at));
+    }
+    if (axes >> a & 1) most = times(most, of_axis);
+  }
+  for (int i = 0; i < x->rank; i++) {
+    const DimExchange *d = &x->dim[i];
+    Load of_dim = {0, 0, 0};
+    if (!is_of_axes(d, axes)) continue;
+    for (int k = 0; k < d->n_held * d->n_tied; k++) of_dim.sent = max_i64(of_dim.sent, d->sent[k].all);
+    for (int k = 0; k < d->n_needed; k++) of_dim.received = max_i64(of_dim.received, d->received[k].all);
+    most = times(most, of_dim);
+  }
+  return most;
+}
+
+// Whether there is a rank that has as large a sum as any can have, and nothing of it itself: no other one is busier.
+static bool has_busiest(const BusyList *list, int64_t most) { return list->len == 1 && list->at[0].sum == most && list->at[0].own == 0; }
+
 static void busiest_along(const Exchanging *x, uint32_t axes, BusyList *sending, BusyList *receiving) {
+  const Load most = most_along(x, axes);
   int at[MESH_MAX_AXES] = {0};
   do {
     Load load = load_of_axes(x, axes, at);
     for (int i = 0; i < x->rank; i++)
-      if ((x->dim[i].held_axes | x->dim[i].needed_axes) & axes) load = times(load, load_of_dim(x, &x->dim[i], at));
+      if (is_of_axes(&x->dim[i], axes)) load = times(load, load_of_dim(x, &x->dim[i], at));
     keep(x->arena, sending, (Busy){load.sent, load.own});
     keep(x->arena, receiving, (Busy){load.received, load.own});
-  } while (next_place(x->mesh, axes, at));
+  } while (!(has_busiest(sending, most.sent) && has_busiest(receiving, most.received)) && next_place(x->mesh, axes, at));
 }
 
 int64_t reshard_moved(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to) {

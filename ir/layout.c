@@ -144,6 +144,19 @@ uint32_t layout_axes_of(const Layout *layout, int n_axes, int dim) {
 
 static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
+// What of the extent goes with a block of units.
+static Block reach_of(const Cut *cut, Block units, int64_t extent) {
+  if (units.len == 0) return (Block){0, 0};
+  const int64_t first = max_i64(0, floor_div(cut->scale * units.lo - cut->before, cut->div));
+  const int64_t last = min_i64(extent - 1, floor_div(cut->scale * (units.lo + units.len - 1) + cut->after, cut->div));
+  return last < first ? (Block){0, 0} : (Block){first, last - first + 1};
+}
+
+static Block part_of(Block units, int parts, int index) {
+  const Block part = block_of(units.len, 1, parts, index);
+  return (Block){units.lo + part.lo, part.len};
+}
+
 Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64_t extent) {
   if (cut->units == 0) return (Block){0, extent};
   Block block = {0, cut->units};
@@ -154,13 +167,22 @@ Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64
   }
   for (int a = 0; a < mesh->n_axes; a++) {
     if (!(axes >> a & 1)) continue;
-    const Block part = block_of(block.len, 1, mesh->axis[a].size, at[a]);
-    block = (Block){block.lo + part.lo, part.len};
+    block = part_of(block, mesh->axis[a].size, at[a]);
   }
-  if (block.len == 0) return (Block){0, 0};
-  const int64_t first = max_i64(0, floor_div(cut->scale * block.lo - cut->before, cut->div));
-  const int64_t last = min_i64(extent - 1, floor_div(cut->scale * (block.lo + block.len - 1) + cut->after, cut->div));
-  return last < first ? (Block){0, 0} : (Block){first, last - first + 1};
+  return reach_of(cut, block, extent);
+}
+
+void cut_blocks(const Mesh *mesh, uint32_t axes, const Cut *cut, int64_t extent, Block *blocks) {
+  int n = 1;
+  blocks[0] = (Block){0, cut->units};
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (!(axes >> a & 1)) continue;
+    const int size = mesh->axis[a].size;
+    for (int i = n - 1; i >= 0; i--)
+      for (int k = size - 1; k >= 0; k--) blocks[i * size + k] = part_of(blocks[i], size, k);
+    n *= size;
+  }
+  for (int i = 0; i < n; i++) blocks[i] = cut->units == 0 ? (Block){0, extent} : reach_of(cut, blocks[i], extent);
 }
 
 Block block_of(int64_t extent, int64_t unit, int parts, int index) {

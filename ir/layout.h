@@ -85,6 +85,8 @@ int mesh_parts(const Mesh *mesh, uint32_t axes);
 int mesh_rank_at(const Mesh *mesh, uint32_t axes, int coordinate);
 // What `rank` holds of a dimension.
 Block cut_block(const Mesh *mesh, int rank, uint32_t axes, const Cut *cut, int64_t extent);
+// The same of all combined coordinates on the axes, of which there are mesh_parts(mesh, axes).
+void cut_blocks(const Mesh *mesh, uint32_t axes, const Cut *cut, int64_t extent, Block *blocks);
 
 // The `index`th of `parts` blocks of a dimension in whole units; sizes differ by at most one unit, larger ones first.
 Block block_of(int64_t extent, int64_t unit, int parts, int index);

@@ -40,7 +40,7 @@ static Plan too_large(Compilation *c, const Mesh *mesh) {
 
 // A cut that is the only one is proved to be; of several each is, after those before it.
 Plan cuts_plan(Compilation *c, const CutRule *rule) {
-  const Mesh all = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh, MESH_MAX_AXES - 1);
+  const Mesh all = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh, CUTS_MOST);
   Text factors = {.arena = c->arena}, bytes = {.arena = c->arena};
   SearchProblem *problem = NULL;
   CfnSolution solution = {.cost = 0};

@@ -23,10 +23,12 @@ typedef struct CutRule {
 } CutRule;
 
 enum { CUTS_BUDGET = 50 * 1000 * 1000 }; // of cfn_solve, for a cut: some seconds
+enum { CUTS_MOST = 6 }; // where the user has asked for no mesh: 64 devices by twos. Ways between layouts multiply with the axes
 
-// Fills c->search. The mesh of the plan is one of prime factors (mesh_factors) where the user has asked for none.
 extern const CutRule soybean_rule, tofu_rule;
 
+// Fills c->search. The mesh of the plan is one of prime factors (mesh_factors) where the user has asked for none; the smallest
+// stay together where they are more than CUTS_MOST.
 Plan cuts_plan(Compilation *c, const CutRule *rule);
 // The network of the cut along the last axis of the mesh; before: that of the cut along the axis before it, and what it chose, or NULL.
 SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const CutRule *rule,
