@@ -30,10 +30,8 @@ static Outcome try_planner(const Compilation *c, PlanSourceKind kind) {
 double driver_data_step(const Compilation *c) {
   Plan plan;
   Search search;
-  Contest alone = contest_new(c);
   if (evaluate_planner(c, (PlanSource){.kind = PLAN_DATA}, &plan, &search) != NULL) return 0;
-  contest_offer(&alone, &plan, NULL);
-  return !alone.any ? 0 : alone.fits ? alone.cost : INFINITY;
+  return contest_step(c, &plan);
 }
 
 // The planners that are asked for; else: all, or the default.

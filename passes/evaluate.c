@@ -30,15 +30,15 @@ static const char *first_problem(const Compilation *copy, Arena *arena) {
   return copy->problems.list.len > 0 ? arena_strdup(arena, copy->problems.list.at[0].text) : NULL;
 }
 
-static double tensor_bytes(const Compilation *copy) {
+static void add_up_tensors(const Compilation *copy, Evaluation *found) {
   const Graph *train = copy->model->train;
-  double sum = 0;
   for (int t = 0; t < train->tensors.len; t++) {
     const Tensor *tensor = graph_tensor(train, t);
     const Shape shape = shape_of(tensor);
-    sum += (double)layout_elements(&copy->mesh, &shape, &tensor->layout) * cost_element(copy->cost, tensor->type) + BUFFER_ALIGN;
+    const double bytes = (double)layout_elements(&copy->mesh, &shape, &tensor->layout) * cost_element(copy->cost, tensor->type);
+    found->tensor_bytes += bytes + BUFFER_ALIGN;
+    if (plan_is_stored(tensor)) found->stored_bytes += bytes;
   }
-  return sum;
 }
 
 // A copy that the pass "plan" has settled. Verifiers do not run: the plan that is taken goes through all passes again.
@@ -58,7 +58,7 @@ Evaluation evaluate_plan(const Compilation *c, const Plan *plan) {
     pipeline[apply].run(copy);
     found.cost = copy->predicted;
     if (c->machine->profile != NULL) found.profile = profile_use(copy);
-    found.tensor_bytes = tensor_bytes(copy);
+    add_up_tensors(copy, &found);
     for (int pass = apply + 1; pass <= pipeline_find("plan-memory"); pass++) pipeline[pass].run(copy);
     found.arena_bytes = copy->program->arena_bytes;
   }
@@ -74,7 +74,7 @@ Evaluation evaluate_cost(const Compilation *c, const Plan *plan) {
   if (found.refused == NULL) {
     pass_apply_plan(copy->model->train, &copy->mesh, copy->cost);
     found.cost = cost_of_graph(copy->cost, copy->model->train);
-    found.tensor_bytes = tensor_bytes(copy);
+    add_up_tensors(copy, &found);
   }
   arena_free(arena);
   return found;

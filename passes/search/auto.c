@@ -58,8 +58,9 @@ static CfnSolution solve(SearchProblem *problem, int64_t budget) {
 static void search_all(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
   const CfnSolution solution = solve(problem, budget);
   const Plan plan = problem_plan(problem, solution.value);
-  const bool fits = contest_offer(contest, &plan, NULL) == 0;
+  const bool too_much = fit_is_too_much(c, problem, solution.value), fits = !too_much && contest_offer(contest, &plan, NULL) == 0;
   c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
+  if (too_much && !contest->fits) contest_offer(contest, &plan, NULL); // it may be what needs least
   c->search.of_fitting = !fits;
   c->search.problem = fits ? problem->solved : &problem->cfn; // with its limits
 }

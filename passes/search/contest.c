@@ -1,5 +1,7 @@
 #include "contest.h"
 
+#include <math.h>
+
 // How many times what all tensors of a step take, each in a place of its own, is more than a program can need: buffers of
 // collectives and what is made again take no more than the tensors themselves.
 enum { EVERYTHING = 3 };
@@ -30,6 +32,7 @@ int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
   if (contest->fits && !contest_is_less(contest_price(contest, plan, contest->cost), contest->cost)) return 0;
   Evaluation e = evaluate_cost(contest->c, plan);
   if (e.refused != NULL || (contest->fits && !is_better(contest, e.cost.step, 0, true))) return 0;
+  if (e.stored_bytes > memory && contest->any && (contest->fits || e.stored_bytes >= (double)contest->need)) return (int64_t)(e.stored_bytes - memory);
   if (EVERYTHING * e.tensor_bytes > memory) e = evaluate_plan(contest->c, plan);
   if (e.refused != NULL) return 0;
   const bool fits = (double)e.arena_bytes <= memory;
@@ -42,6 +45,15 @@ int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
     contest->name = name;
   }
   return fits ? 0 : e.arena_bytes - (int64_t)memory;
+}
+
+double contest_step(const Compilation *c, const Plan *plan) {
+  const double memory = c->machine->device.memory;
+  Evaluation e = evaluate_cost(c, plan);
+  if (e.refused == NULL && e.stored_bytes > memory) return INFINITY;
+  if (e.refused == NULL && EVERYTHING * e.tensor_bytes > memory) e = evaluate_plan(c, plan);
+  if (e.refused != NULL) return 0;
+  return (double)e.arena_bytes <= memory ? e.cost.step : INFINITY;
 }
 
 void contest_offer_planners(Contest *contest, PlanSourceKind but) {

@@ -28,6 +28,8 @@ bool contest_is_less(double cost, double than);
 double contest_price(Contest *contest, const Plan *plan, double enough);
 // Offers a plan. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
+// What a step takes under a plan, in seconds; INFINITY: it does not fit; 0: it is no plan of this model.
+double contest_step(const Compilation *c, const Plan *plan);
 // Offers the plans of all planners that have a name, but for one. When the time is up those that search are left out.
 void contest_offer_planners(Contest *contest, PlanSourceKind but);
 

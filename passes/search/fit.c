@@ -199,6 +199,11 @@ double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t 
   return contest->fits ? fmax(bound, contest->cost) : INFINITY;
 }
 
+bool fit_is_too_much(const Compilation *c, SearchProblem *p, const int *value) {
+  int moment;
+  return footprint_peak(footprint_new(p, c->strip_bytes), value, &moment) > c->machine->device.memory;
+}
+
 bool fit_is_possible(const Compilation *c, SearchProblem *p) {
   int *everywhere = NEW_ARRAY(p->arena, int, p->groups.list.len), moment;
   Footprint *footprint = footprint_new(p, c->strip_bytes);
