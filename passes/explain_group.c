@@ -73,9 +73,9 @@ static void exclude_dims(const Explainer *e, const Op *op, ExplainedGroup *g) {
 static void exclude_axes(const Explainer *e, const GroupDim *dim, ExplainedGroup *g) {
   const Mesh *mesh = &e->c->mesh;
   for (uint32_t axes = 1; axes < 1u << mesh->n_axes; axes++) {
-    bool least = mesh_parts(mesh, axes) > dim->extent;
+    bool least = !group_dim_allows(dim, mesh, axes);
     for (int a = 0; a < mesh->n_axes && least; a++)
-      if (axes >> a & 1) least = mesh->axis[a].size > 1 && mesh_parts(mesh, axes & ~(1u << a)) <= dim->extent;
+      if (axes >> a & 1) least = mesh->axis[a].size > 1 && group_dim_allows(dim, mesh, axes & ~(1u << a));
     if (least)
       exclude(e, g, arena_printf(e->arena, "%s/%s: has %lld units for %d parts", dim->name, axes_text(e, axes), (long long)dim->extent,
                                  mesh_parts(mesh, axes)));

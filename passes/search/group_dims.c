@@ -134,6 +134,20 @@ static void join_names(DimSets *s, int number) {
     unite_by_key(s, KEY_PLACE, s->b->place[id], d, 0, number * IR_MAX_DIMS + d);
 }
 
+typedef struct PlainCheck { int dim; bool plain; } PlainCheck;
+
+static void check_plain(void *ctx, const Expr *e) {
+  PlainCheck *check = ctx;
+  for (int i = 0; e->kind == EXPR_ACCESS && i < e->access.rank; i++)
+    check->plain &= !index_uses(&e->access.index[i], check->dim) || index_plain_dim(&e->access.index[i]) == check->dim;
+}
+
+static bool is_ragged(const Op *op, int dim) {
+  PlainCheck check = {dim, op->kind == OP_COMPUTE && dim < op->n_out};
+  if (check.plain) expr_visit(op->body, check_plain, &check);
+  return check.plain;
+}
+
 static void collect_dims(DimSets *s, Group *group) {
   const Graph *graph = s->b->g->graph;
   const int n = group->ops.len * IR_MAX_DIMS;
@@ -146,7 +160,7 @@ static void collect_dims(DimSets *s, Group *group) {
     if (plan_space_of_op(op).fixed[d] != NULL) continue;
     if (dim_of_root[set] < 0) {
       dim_of_root[set] = group->dims.len;
-      vec_push(s->b->arena, &group->dims, (GroupDim){.name = op->dims[d].name, .extent = INT64_MAX});
+      vec_push(s->b->arena, &group->dims, (GroupDim){.name = op->dims[d].name, .extent = INT64_MAX, .ragged = is_ragged(op, d)});
     }
     GroupDim *dim = &group->dims.at[dim_of_root[set]];
     const int64_t unit = op->dims[d].extent % s->unit[i] == 0 ? s->unit[i] : 1;
@@ -206,7 +220,7 @@ static void dims_of_tensor_group(DimsBuilder *b, Group *group) {
   for (int d = 0; d < t->rank; d++) {
     if (t->extent[d] <= 1) continue;
     const int64_t unit = unit_of_dim(b, group->tensor, d);
-    GroupDim dim = {.name = t->dim[d], .extent = t->extent[d] / unit};
+    GroupDim dim = {.name = t->dim[d], .extent = t->extent[d] / unit, .ragged = group->kind == GROUP_INPUT};
     vec_push(b->arena, &dim.members, (GroupMember){-1, d, unit});
     for (int i = 0; i < group->ops.len; i++)
       if (plan_update_of(b->g->planner, graph, &graph->ops.at[group->ops.at[i]]) >= 0)

@@ -48,7 +48,7 @@ static void deal_out_dim(Parts *parts, const GroupDim *dim, int first) {
   for (int i = 0; i < dim->members.len; i++) {
     const int part = parts->g->of_op[dim->members.at[i].op];
     Group *group = &parts->g->list.at[part];
-    if (!has[part - first]) vec_push(parts->arena, &group->dims, (GroupDim){.name = dim->name, .extent = dim->extent});
+    if (!has[part - first]) vec_push(parts->arena, &group->dims, (GroupDim){.name = dim->name, .extent = dim->extent, .ragged = dim->ragged});
     has[part - first] = true;
     vec_push(parts->arena, &group->dims.at[group->dims.len - 1].members, dim->members.at[i]);
   }

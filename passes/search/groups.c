@@ -272,6 +272,13 @@ static void build_groups(Builder *b) {
   }
 }
 
+bool group_dim_allows(const GroupDim *dim, const Mesh *mesh, uint32_t axes) {
+  const int64_t parts = mesh_parts(mesh, axes);
+  bool needed = dim->ragged;
+  for (int a = 0; a < mesh->n_axes && needed; a++) needed = !(axes >> a & 1) || parts / mesh->axis[a].size < dim->extent;
+  return needed || parts <= dim->extent;
+}
+
 int group_update(const Groups *groups, const Group *group) {
   for (int i = group->ops.len - 1; i >= 0; i--)
     if (plan_update_of(groups->planner, groups->graph, &groups->graph->ops.at[group->ops.at[i]]) >= 0) return group->ops.at[i];

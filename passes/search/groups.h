@@ -30,6 +30,7 @@ typedef struct GroupMember {
 typedef struct GroupDim {
   const char *name;   // that of its first member
   int64_t extent;     // units of the member that has fewest
+  bool ragged;        // of an input, or plainly one of what its first member makes: it may have fewer units than there are ranks
   VEC(GroupMember) members;
 } GroupDim;
 
@@ -52,6 +53,8 @@ typedef struct Groups {
 } Groups;
 
 Groups groups_of_graph(const Planner *planner);
+// Whether axes may split it together: every rank gets some of it, or it is ragged and on fewer of the axes ranks would get more.
+bool group_dim_allows(const GroupDim *dim, const Mesh *mesh, uint32_t axes);
 // The last operator of the update of a group's parameter, or -1.
 int group_update(const Groups *groups, const Group *group);
 

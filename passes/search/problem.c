@@ -11,10 +11,10 @@ static int choices_of(const Group *group) { return group->kind == GROUP_PARAM ? 
 
 bool problem_is_useful(const Group *group, const Candidate *candidate, const Mesh *mesh) {
   for (int d = 0; d < group->dims.len; d++) {
-    int64_t parts = 1;
+    uint32_t axes = 0;
     for (int a = 0; a < mesh->n_axes; a++)
-      if (candidate->choice[a] >= 0 && candidate->choice[a] % group->dims.len == d) parts *= mesh->axis[a].size;
-    if (parts > group->dims.at[d].extent) return false;
+      if (candidate->choice[a] >= 0 && candidate->choice[a] % group->dims.len == d) axes |= 1u << a;
+    if (!group_dim_allows(&group->dims.at[d], mesh, axes)) return false;
   }
   return true;
 }

@@ -43,7 +43,7 @@ typedef struct SearchProblem {
   Routes *routes;
 } SearchProblem;
 
-// At most MOST_CANDIDATES choices are looked at: every one that leaves each rank some of each dimension that is split.
+// At most MOST_CANDIDATES choices are looked at: every one that splits each dimension as it allows (groups.h).
 ProblemCandidates problem_all_candidates;
 // Whether a candidate does.
 bool problem_is_useful(const Group *group, const Candidate *candidate, const Mesh *mesh);
