@@ -2,6 +2,7 @@
 
 #include "evaluate.h"
 #include "explaining.h"
+#include "search/factors.h"
 #include "search/fit.h"
 
 #include <math.h>
@@ -60,15 +61,25 @@ static const bool *find_meant(const Explainer *e, const char *name) {
 
 typedef struct Others { // plans in which a group does something else
   Arena *arena;
-  SearchProblem *problem; // of all plans on the mesh of the plan; NULL: it is too large
+  SearchProblem *problem; // of plans on the mesh of the plan; NULL: it is too large
 } Others;
 
+// On factors of the machine's mesh the plans that auto looks at there.
 static Others others_new(const Explainer *e) {
   Others o = {arena_new(), NULL};
-  const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
+  ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
+  const Mesh *mesh = &e->c->mesh;
+  Mesh machine;
+  int nearest[2];
+  Factors factors;
   const Compilation *copy = evaluate_copy(e->c, &e->whole.plan, o.arena);
   cost_mark_inlined(copy->model->train);
-  o.problem = problem_new(o.arena, copy->model, &e->c->mesh, e->c->machine, &space);
+  if (machine_mesh(e->c->machine, mesh_ranks(mesh), &machine, nearest) && mesh->n_axes > machine.n_axes && !e->c->mesh_given) {
+    factors = factors_on(o.arena, &machine, mesh);
+    space.candidates = factors_candidates;
+    space.ctx = &factors;
+  }
+  o.problem = problem_new(o.arena, copy->model, mesh, e->c->machine, &space);
   return o;
 }
 

@@ -18,6 +18,7 @@ typedef struct Search {
   bool of_step;       // both are of the step that is predicted, and the bound is of all plans on `mesh` that were searched: the plan may
                       // be of another planner, and cheaper than those; else they are of the planner's own sum and choices
   Mesh mesh;          // with of_step: that was searched
+  int ways;           // with of_step: in how many different ways an operator is divided along its axes at most; 0: in any number
   bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once
   const Cfn *problem; // that it solved, where it is one; or NULL

@@ -25,22 +25,27 @@ typedef struct KnownShape {
 } KnownShape;
 
 typedef struct Step { // from one layout of a shape to another
-  bool possible;
-  ReshardKind kind;
-  uint32_t axes;
-  RouteCost cost;
+  double amount;    // INFINITY: there is none
+  short axes;       // bits
+  signed char kind; // a ReshardKind
+  signed char starts;
 } Step;
+
+typedef struct StepMap { // by shape and two layouts
+  struct { uint64_t key; Step step; } *slot; // key 0: there is nothing
+  int64_t len, cap;
+} StepMap;
 
 struct Routes {
   Arena *arena;
   const Mesh *mesh;
   const CostModel *model;
   Numbers option_numbers, layout_numbers, shape_numbers;
-  WordMap step_numbers, way_numbers, move_numbers; // by shape and two layouts
+  StepMap steps;
+  WordMap way_numbers, move_numbers; // by shape and two layouts
   VEC(Option) options;
   VEC(Known) layouts;
   VEC(KnownShape) shapes;
-  VEC(Step) steps;
   VEC(RouteCost) ways;
   VEC(int64_t) moves; // reshard_moved
   int64_t tried;      // steps, of all ways that were searched
@@ -64,7 +69,7 @@ Routes *routes_new(Arena *arena, const Mesh *mesh, const CostModel *model) {
   Routes *routes = NEW(arena, Routes);
   *routes = (Routes){.arena = arena, .mesh = mesh, .model = model};
   routes->option_numbers.arena = routes->layout_numbers.arena = routes->shape_numbers.arena = arena;
-  routes->step_numbers.arena = routes->way_numbers.arena = routes->move_numbers.arena = arena;
+  routes->way_numbers.arena = routes->move_numbers.arena = arena;
   return routes;
 }
 
@@ -133,8 +138,10 @@ static uint64_t key_of(int shape, int from, int to) {
 // ---- the layouts in between ----------------------------------------------------------------------------------------
 
 typedef struct State {
-  int layout; // -1: axes that cut one dimension do not agree how
+  bool is_one; // false: axes that cut one dimension do not agree how
   bool done, reached;
+  signed char option[MESH_MAX_AXES]; // by axis, of Search.option
+  int layout;                        // -1: its number is not known yet
   RouteCost cost;
   int before;
 } State;
@@ -143,19 +150,25 @@ typedef struct Search {
   Routes *routes;
   const Mesh *mesh;
   int shape, from, to;
-  uint32_t axes;
+  int n_axes, axis[MESH_MAX_AXES]; // that change
   int option[MESH_MAX_AXES][MAX_OPTIONS];
-  int n_options[MESH_MAX_AXES]; // 1 for axes that stay
-  int n_states;                 // numbered by their options, axis by axis
+  LayoutKind kind[MESH_MAX_AXES][MAX_OPTIONS]; // of an option
+  int n_options[MESH_MAX_AXES];                // 1 for axes that stay
+  signed char last[MESH_MAX_AXES];             // the option that an axis ends with
+  int n_states;                                // numbered by their options, axis by axis
   State state[MAX_STATES + 1];
 } Search;
 
 static const Layout *layout_at(const Search *s, int number) { return routes_layout_at(s->routes, number); }
 
-static void add_option(Search *s, int a, int option) {
-  for (int i = 0; i < s->n_options[a]; i++)
-    if (s->option[a][i] == option) return;
-  s->option[a][s->n_options[a]++] = option;
+static signed char add_option(Search *s, int a, int option) {
+  int i = 0;
+  while (i < s->n_options[a] && s->option[a][i] != option) i++;
+  if (i == s->n_options[a]) {
+    s->kind[a][i] = s->routes->options.at[option].axis.kind;
+    s->option[a][s->n_options[a]++] = option;
+  }
+  return (signed char)i;
 }
 
 // In the units in which the dimension is cut already, if it is.
@@ -166,15 +179,18 @@ static Cut plain_cut(const Search *s, int dim) {
 }
 
 // few: only as it was and as it is to be.
-static void list_options(Search *s, bool few) {
+static void list_options(Search *s, uint32_t axes, bool few) {
   const Layout *end = layout_at(s, s->to);
   s->n_states = 1;
+  s->n_axes = 0;
   for (int a = 0; a < s->mesh->n_axes; a++) {
+    const bool changes = axes >> a & 1;
     s->n_options[a] = 0;
-    add_option(s, a, s->routes->layouts.at[s->from].option[a]);
-    if (s->axes >> a & 1) add_option(s, a, s->routes->layouts.at[s->to].option[a]);
+    s->last[a] = add_option(s, a, s->routes->layouts.at[s->from].option[a]);
+    if (changes) s->last[a] = add_option(s, a, s->routes->layouts.at[s->to].option[a]);
+    if (changes) s->axis[s->n_axes++] = a;
     const AxisLayout *to = &end->axis[a];
-    if (s->axes >> a & 1 && !few && s->mesh->axis[a].size > 1) {
+    if (changes && !few && s->mesh->axis[a].size > 1) {
       add_option(s, a, number_of_option(s->routes, &(Option){.axis = {.kind = LAYOUT_REPLICATED}}));
       if (to->kind == LAYOUT_SHARD) add_option(s, a, number_of_option(s->routes, &(Option){.axis = *to, .cut = plain_cut(s, to->dim)}));
     }
@@ -189,16 +205,22 @@ static bool agree(const Search *s, int a, int b, int option_a, int option_b) {
   return (s->mesh->axis[a].size == 1 || s->mesh->axis[b].size == 1) && x->cut.units == y->cut.units;
 }
 
-// The layout of a state; -1: its axes do not agree.
-static int state_layout(const Search *s, int number) {
-  int chosen[MESH_MAX_AXES];
+static State make_state(const Search *s, int number) {
+  State state = {.is_one = true, .layout = -1, .before = -1};
   for (int a = 0; a < s->mesh->n_axes; a++) {
-    chosen[a] = s->option[a][number % s->n_options[a]];
+    state.option[a] = (signed char)(number % s->n_options[a]);
     number /= s->n_options[a];
-    for (int b = 0; b < a; b++)
-      if (!agree(s, a, b, chosen[a], chosen[b])) return -1;
+    for (int b = 0; b < a && state.is_one; b++)
+      state.is_one = agree(s, a, b, s->option[a][(int)state.option[a]], s->option[b][(int)state.option[b]]);
   }
-  return number_of_options(s->routes, chosen, NULL);
+  return state;
+}
+
+static int layout_of_state(const Search *s, State *state) {
+  if (state->layout >= 0) return state->layout;
+  int option[MESH_MAX_AXES];
+  for (int a = 0; a < s->mesh->n_axes; a++) option[a] = s->option[a][(int)state->option[a]];
+  return state->layout = number_of_options(s->routes, option, NULL);
 }
 
 // ---- the search ----------------------------------------------------------------------------------------------------
@@ -242,55 +264,76 @@ static int64_t moved_between(Routes *routes, const Shape *shape, const Layout *f
 }
 
 static Step make_step(Routes *routes, int shape, int from, int to) {
-  static const int starts[] = {[RESHARD_NOTHING] = 0, [RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
+  static const signed char starts[] = {[RESHARD_NOTHING] = 0, [RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
   const KnownShape of = routes->shapes.at[shape];
   const Layout x = *routes_layout_at(routes, from), y = *routes_layout_at(routes, to);
   Reshard step;
-  if (!reshard_find(routes->mesh, &of.shape, &x, &y, &step)) return (Step){.possible = false};
+  if (!reshard_find(routes->mesh, &of.shape, &x, &y, &step)) return (Step){.amount = INFINITY};
   const int64_t moved = reshard_is_measured(step.kind) ? moved_between(routes, &of.shape, &x, &y) : 0;
   double amount = reshard_cost_of(routes->mesh, &of.shape, &x, step, of.element, moved);
   if (routes->model != NULL) amount = cost_of_moving(routes->model, &of.shape, &y, step, of.element, amount).seconds;
-  return (Step){true, step.kind, step.axes, {amount, starts[reshard_how(step.kind)]}};
+  return (Step){amount, (short)step.axes, (signed char)step.kind, starts[reshard_how(step.kind)]};
 }
 
+static int64_t step_slot(const StepMap *map, uint64_t key) {
+  const uint64_t hash = key * 0x9e3779b97f4a7c15u;
+  int64_t i = (int64_t)((hash ^ hash >> 32) & (uint64_t)(map->cap - 1));
+  while (map->slot[i].key != 0 && map->slot[i].key != key) i = (i + 1) & (map->cap - 1);
+  return i;
+}
+
+static void grow_steps(Routes *routes) {
+  const StepMap old = routes->steps;
+  routes->steps.cap = old.cap == 0 ? 1 << 10 : old.cap * 4;
+  routes->steps.slot = arena_alloc(routes->arena, sizeof *old.slot * (size_t)routes->steps.cap);
+  for (int64_t i = 0; i < old.cap; i++)
+    if (old.slot[i].key != 0) routes->steps.slot[step_slot(&routes->steps, old.slot[i].key)] = old.slot[i];
+}
+
+// Between layouts that differ.
 static Step step_between(Routes *routes, int shape, int from, int to) {
-  int *number = word_map_at(&routes->step_numbers, key_of(shape, from, to));
-  if (*number < 0) {
-    const Step step = make_step(routes, shape, from, to);
-    *number = routes->steps.len;
-    vec_push(routes->arena, &routes->steps, step);
+  const uint64_t key = key_of(shape, from, to);
+  if (routes->steps.len * 2 >= routes->steps.cap) grow_steps(routes);
+  const int64_t i = step_slot(&routes->steps, key);
+  if (routes->steps.slot[i].key == 0) {
+    routes->steps.len++;
+    routes->steps.slot[i].key = key;
+    routes->steps.slot[i].step = make_step(routes, shape, from, to);
   }
-  return routes->steps.at[*number];
+  return routes->steps.slot[i].step;
 }
 
 // Several axes that change differently do that at once only to where they are to be in the end.
 static bool worth_trying(const Search *s, int to, const Step *step) {
-  return step->kind != RESHARD_exchange || (reshard_axes(s->mesh, layout_at(s, to), layout_at(s, s->to)) & step->axes) == 0;
+  return step->kind != RESHARD_exchange || (reshard_axes(s->mesh, layout_at(s, to), layout_at(s, s->to)) & (uint32_t)step->axes) == 0;
 }
 
 // The same, before the step is known: false only where it would not be worth trying.
-static bool may_be_worth(const Search *s, int from, int to) {
-  const Known *x = &s->routes->layouts.at[from], *y = &s->routes->layouts.at[to], *end = &s->routes->layouts.at[s->to];
+static bool may_be_worth(const Search *s, const State *from, const State *to) {
   LayoutKind before = LAYOUT_KINDS, after = LAYOUT_KINDS;
   bool alike = true, local = true, settled = true;
-  for (int a = 0; a < s->mesh->n_axes; a++) {
-    if (x->option[a] == y->option[a] || s->mesh->axis[a].size == 1) continue;
-    const LayoutKind i = x->layout.axis[a].kind, k = y->layout.axis[a].kind;
+  for (int n = 0; n < s->n_axes; n++) {
+    const int a = s->axis[n];
+    if (from->option[a] == to->option[a] || s->mesh->axis[a].size == 1) continue;
+    const LayoutKind i = s->kind[a][(int)from->option[a]], k = s->kind[a][(int)to->option[a]];
     alike &= before == LAYOUT_KINDS || (before == i && after == k);
     local &= i == LAYOUT_REPLICATED;
-    settled &= y->option[a] == end->option[a];
+    settled &= to->option[a] == s->last[a];
     before = i, after = k;
   }
   return alike || local || settled;
 }
 
+// A step more cannot be cheaper than the way to a state that is known.
+static bool may_gain(const State *at, const State *known) { return !known->reached || route_cheaper(at->cost, known->cost); }
+
 static void relax(Search *s, int from, int to) {
   const State *x = &s->state[from];
   State *y = &s->state[to];
-  if (y->layout < 0 || y->done || !may_be_worth(s, x->layout, y->layout)) return;
-  const Step step = step_between(s->routes, s->shape, x->layout, y->layout);
-  if (!step.possible || !worth_trying(s, y->layout, &step)) return;
-  const RouteCost cost = route_cost_add(x->cost, step.cost);
+  if (!y->is_one || y->done || !may_gain(x, y) || !may_be_worth(s, x, y)) return;
+  const Step step = step_between(s->routes, s->shape, x->layout, layout_of_state(s, y));
+  if (step.amount == INFINITY || !worth_trying(s, y->layout, &step)) return;
+  const RouteCost cost = route_cost_add(x->cost, (RouteCost){step.amount, step.starts});
   if (y->reached && !route_cheaper(cost, y->cost)) return;
   y->reached = true;
   y->cost = cost;
@@ -305,30 +348,31 @@ static int nearest(const State *states, int n) {
   return best;
 }
 
-// A step more cannot be cheaper than the way to the end that is known.
-static bool may_gain(const State *at, const State *end) { return !end->reached || route_cheaper(at->cost, end->cost); }
+static int end_of(Search *s) {
+  int end = 0;
+  for (int a = s->mesh->n_axes - 1; a >= 0; a--) end = end * s->n_options[a] + s->last[a];
+  if (s->state[end].is_one && layout_of_state(s, &s->state[end]) == s->to) return end;
+  for (int i = 0; i < s->n_states; i++)
+    if (s->state[i].is_one && reshard_axes(s->mesh, layout_at(s, layout_of_state(s, &s->state[i])), layout_at(s, s->to)) == 0) return i;
+  const int other = s->n_states++; // cut along the batch in units of its own: there is none like it
+  s->state[other] = (State){.is_one = true, .layout = s->to, .before = -1};
+  memcpy(s->state[other].option, s->last, sizeof s->last);
+  return other;
+}
 
 // Gives the state of the end; -1: it is not reached.
 static int search(Search *s, Routes *routes, int shape, int from, int to) {
   const Mesh *mesh = s->mesh = routes->mesh;
   s->routes = routes;
   s->shape = shape, s->from = from, s->to = to;
-  s->axes = reshard_axes(mesh, layout_at(s, from), layout_at(s, to));
-  list_options(s, false);
-  if (s->n_states > MANY_STATES) list_options(s, true);
+  const uint32_t axes = reshard_axes(mesh, layout_at(s, from), layout_at(s, to));
+  list_options(s, axes, false);
+  if (s->n_states > MANY_STATES) list_options(s, axes, true);
   const int start = 0; // every axis as it was
-  int end = -1;
-  for (int i = 0; i < s->n_states; i++) {
-    s->state[i] = (State){.layout = state_layout(s, i), .before = -1};
-    if (end < 0 && s->state[i].layout == to) end = i;
-  }
-  if (s->state[start].layout < 0) fatal("a change from a layout that is none");
-  for (int i = 0; i < s->n_states && end < 0; i++)
-    if (s->state[i].layout >= 0 && reshard_axes(mesh, layout_at(s, s->state[i].layout), layout_at(s, to)) == 0) end = i;
-  if (end < 0) { // cut along the batch in units of its own: there is no other like it
-    end = s->n_states++;
-    s->state[end] = (State){.layout = to, .before = -1};
-  }
+  for (int i = 0; i < s->n_states; i++) s->state[i] = make_state(s, i);
+  if (!s->state[start].is_one) fatal("a change from a layout that is none");
+  const int end = end_of(s);
+  s->state[start].layout = from;
   s->state[start].reached = true;
   for (int i = start; i >= 0 && i != end; i = nearest(s->state, s->n_states)) {
     s->state[i].done = true;

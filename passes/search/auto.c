@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "contest.h"
+#include "factors.h"
 #include "fewer.h"
 #include "fit.h"
 #include "search.h"
@@ -30,11 +31,13 @@ static const char *idle_axes(const Compilation *c, const Plan *plan) {
   return arena_printf(c->arena, "along %s all ranks do the same: %d %s would do", text_str(&text), ranks, devices);
 }
 
-static const char *how(const Compilation *c, const Contest *contest, double searched, bool too_large) {
+// finer: what is known of finer meshes, or NULL.
+static const char *how(const Compilation *c, const Contest *contest, double searched, const char *finer, bool too_large) {
   const char *idle = idle_axes(c, &contest->plan);
   Text text = {.arena = c->arena};
   if (contest->late) text_printf(&text, "the time limit ended it");
   if (too_large) text_printf(&text, "%sthere are too many plans to search all", text.len > 0 ? "; " : "");
+  if (finer != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", finer);
   if (contest->name != NULL) text_printf(&text, "%sthe plan is '%s'", text.len > 0 ? "; " : "", contest->name);
   if (contest->name != NULL && contest_is_less(c->search.bound, searched) && searched < INFINITY)
     text_printf(&text, ": what was found takes %.4g ms", searched * 1e3);
@@ -63,6 +66,28 @@ static void search_all(Compilation *c, Contest *contest, SearchProblem *problem,
   if (too_much && !contest->fits) contest_offer(contest, &plan, NULL); // it may be what needs least
   c->search.of_fitting = !fits;
   c->search.problem = fits ? problem->solved : &problem->cfn; // with its limits
+}
+
+// The same with the devices of each level in factors, if the machine's mesh is done with and that is not too much. What is proved of
+// the machine's mesh stays where the factors' is not. Gives what is to be said then, or NULL.
+static const char *search_factors(Compilation *c, Contest *contest, int64_t budget) {
+  Factors factors;
+  if (c->mesh_given || contest_is_less(c->search.bound, contest->cost) || !factors_of_mesh(c->arena, &c->mesh, &factors)) return NULL;
+  const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = factors_candidates, .ctx = &factors, .most = FACTORS_MOST};
+  SearchProblem *problem = new_problem(c, contest, &factors.mesh, &space);
+  if (problem == NULL) return NULL;
+  const CfnSolution solution = solve(problem, budget);
+  const Plan plan = problem_plan(problem, solution.value), merged = factors_merge(c->arena, &factors, &c->mesh, &plan);
+  contest_offer(contest, &merged, NULL);
+  contest_offer(contest, &plan, NULL); // unequal blocks are others on fewer axes
+  if (contest_is_less(solution.bound, solution.cost))
+    return arena_printf(c->arena, "on %s%s none takes less than %.4g ms", mesh_text(c->arena, &factors.mesh),
+                        factors.most > 0 ? arena_printf(c->arena, ", at most %d ways an operator,", factors.most) : "", solution.bound * 1e3);
+  c->search.bound = fmin(c->search.bound, solution.bound);
+  c->search.mesh = factors.mesh;
+  c->search.ways = factors.most;
+  c->search.problem = problem->solved;
+  return NULL;
 }
 
 // Whether anything fits: what takes least time to find out first.
@@ -113,14 +138,17 @@ Plan search_auto(Compilation *c) {
   }
   if (problem != NULL) search_all(c, &contest, problem, budget);
   else c->search.bound = 0;
+  const char *finer = NULL;
   const bool too_large = problem == NULL && !contest_is_over(&contest);
-  if (contest.fits && !c->search.of_fitting) search_fewer(c, &contest, budget); // fewer devices have less memory
+  if (contest.fits && !c->search.of_fitting) { // fewer devices have less memory
+    search_fewer(c, &contest, budget);
+    if (problem != NULL) finer = search_factors(c, &contest, budget);
+  }
   const double searched = contest.fits ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
   if (contest.fits) c->search.cost = contest.cost;
-  // Costs are sums of the same in another order. A plan of another planner that takes less than the bound is none of those that were
-  // searched.
-  if (contest.fits && contest.name == NULL && !contest_is_less(c->search.bound, contest.cost)) c->search.bound = contest.cost;
-  c->search.how = how(c, &contest, searched, too_large);
+  // Costs are sums of the same in another order. A plan of which that is not so is none of those of which something is proved.
+  if (contest.fits && !contest_is_less(c->search.bound, contest.cost) && !contest_is_less(contest.cost, c->search.bound)) c->search.bound = contest.cost;
+  c->search.how = how(c, &contest, searched, finer, too_large);
   return contest.plan;
 }

@@ -7,7 +7,7 @@
 
 // ---- candidates ----------------------------------------------------------------------------------------------------
 
-static int choices_of(const Group *group) { return group->kind == GROUP_PARAM ? 2 * group->dims.len : group->dims.len; }
+static int splits_of(const Group *group) { return group->kind == GROUP_PARAM ? 2 * group->dims.len : group->dims.len; }
 
 bool problem_is_useful(const Group *group, const Candidate *candidate, const Mesh *mesh) {
   for (int d = 0; d < group->dims.len; d++) {
@@ -19,15 +19,16 @@ bool problem_is_useful(const Group *group, const Candidate *candidate, const Mes
   return true;
 }
 
-// Numbered: nothing, the dimensions, sums left pending.
-static signed char choice_of(const Group *group, int number) {
-  return (signed char)(number - 1 == choices_of(group) ? CANDIDATE_PENDING : number - 1);
+int problem_choices(const Group *group) { return splits_of(group) + 1 + (group->adders.len > 0); }
+
+signed char problem_choice(const Group *group, int number) {
+  return (signed char)(number - 1 == splits_of(group) ? CANDIDATE_PENDING : number - 1);
 }
 
 Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *groups, int number, const Mesh *mesh) {
   const Group *group = &groups->list.at[number];
   (void)ctx;
-  const int choices = choices_of(group) + 1 + (group->adders.len > 0);
+  const int choices = problem_choices(group);
   int64_t n = 1;
   for (int a = 0; a < mesh->n_axes && n <= MOST_CANDIDATES; a++) n *= mesh->axis[a].size > 1 ? choices : 1;
   if (n > MOST_CANDIDATES) return (Candidates){0, NULL};
@@ -37,7 +38,7 @@ Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *g
     for (int a = mesh->n_axes - 1, rest = (int)i; a >= 0; a--) {
       candidate->choice[a] = CANDIDATE_NOTHING;
       if (mesh->axis[a].size == 1) continue;
-      candidate->choice[a] = choice_of(group, rest % choices);
+      candidate->choice[a] = problem_choice(group, rest % choices);
       rest /= choices;
     }
     c.n += problem_is_useful(group, candidate, mesh);
@@ -58,10 +59,22 @@ static bool list_candidates(SearchProblem *p, const ProblemSpace *space) {
   return true;
 }
 
+// About how many steps of ways there are to try: between what each candidate of a group makes and what those of the next one want,
+// over four states of each axis. Groups that are alike count once.
+static double effort_of(const SearchProblem *p, const int *like) {
+  double pairs = 0, states = 1;
+  for (int g = 0; g < p->groups.list.len; g++)
+    if (like[g] == g) pairs += (double)p->of[g].n * p->of[g].n;
+  for (int a = 0; a < p->cost.mesh->n_axes; a++)
+    if (p->cost.mesh->axis[a].size > 1) states *= 4;
+  return pairs * states;
+}
+
 // What groups cost, and what tensors do between them; false: it is too much, or the time is up.
-static bool fill(SearchProblem *p) {
+static bool fill(SearchProblem *p, double most) {
   const int n = p->groups.list.len;
   const int *like = groups_alike(p->arena, &p->groups, p->of);
+  if (most > 0 && effort_of(p, like) > most) return false;
   Ports *ports = NEW(p->arena, Ports);
   *ports = ports_new(p);
   double **own = NEW_ARRAY(p->arena, double *, n), **inner = NEW_ARRAY(p->arena, double *, n);
@@ -98,7 +111,7 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   p->groups.planner = &p->planner;
   for (int t = 0; t < p->groups.graph->tensors.len; t++) graph_tensor(p->groups.graph, t)->layout = layout_replicated();
   for (int i = 0; i < p->groups.graph->ops.len; i++) p->model->train->ops.at[i].sharding = sharding_replicate();
-  const bool built = list_candidates(p, space) && fill(p);
+  const bool built = list_candidates(p, space) && fill(p, space->most);
   arena_free(p->scratch);
   return built ? p : NULL;
 }

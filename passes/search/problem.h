@@ -21,6 +21,7 @@ typedef struct ProblemSpace {
   const struct SearchProblem *before; // of the same graph, whose groups are taken; or NULL
   ProblemCandidates *candidates;
   const void *ctx;
+  double most;  // steps of ways between layouts that may be expected; 0: any number
   double until; // time (steady_seconds) at which the problem is given up; 0: none
 } ProblemSpace;
 
@@ -43,6 +44,9 @@ typedef struct SearchProblem {
   Routes *routes;
 } SearchProblem;
 
+// How many things a group can do along an axis, and what number of them is: nothing, its dimensions, sums left pending.
+int problem_choices(const Group *group);
+signed char problem_choice(const Group *group, int number);
 // At most MOST_CANDIDATES choices are looked at: every one that splits each dimension as it allows (groups.h).
 ProblemCandidates problem_all_candidates;
 // Whether a candidate does.
