@@ -100,7 +100,7 @@ static void print_start(const Program *p, int64_t factor, int block, Text *out) 
 static const char *operand(const Program *p, int t, Extent stride, const Shifts *shifts, const char *loop) {
   Text text = {.arena = p->arena};
   text_printf(&text, "%s", tensor(p, t));
-  for (int i = 0; i < shifts->n; i++) {
+  for (int i = 0; i < shifts->len; i++) {
     const Shift *shift = &shifts->at[i];
     const bool inner = shift->part.block >= 0;
     text_printf(&text, inner ? " + (" : " + ");

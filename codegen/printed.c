@@ -122,7 +122,7 @@ static void push_piece(Reader *r, PieceKind kind, const char *from, const char *
   if (r->depth > 0) piece.nest = r->nest[r->depth - 1];
   piece.shift = from - r->begin >= 2 && from[-1] == ' ' && from[-2] == '+';
   piece.factor = from - r->begin >= 2 && from[-1] == ' ' && from[-2] == '*';
-  vec_push(r->pr->arena, &r->out->pieces, piece);
+  vec_push(r->pr->arena, &r->pr->pieces, piece);
 }
 
 // Where lines break depends on the lengths of names.
@@ -229,12 +229,15 @@ static const char *read_line(Reader *r, const char *at) {
 Printed printer_read(Printer *pr, const char *scope, const char *text, const Text *kernels) {
   enter_kernels(pr, kernels);
   Printed out = {.scope = scope, .layer = scope, .name = ""};
+  pr->pieces.len = 0;
   Reader r = {.pr = pr, .out = &out, .key.arena = pr->arena, .begin = text, .start = text};
   while (*text != '\0') {
     text = read_line(&r, text);
     out.lines++;
   }
   end_text(&r, text);
+  out.pieces.len = out.pieces.cap = pr->pieces.len;
+  out.pieces.at = arena_copy(pr->arena, pr->pieces.at, sizeof *pr->pieces.at * (size_t)pr->pieces.len);
   const char *key = r.key.len > 0 ? text_str(&r.key) : "";
   out.skeleton = names_get(&pr->skeletons, key);
   if (out.skeleton < 0) names_set(&pr->skeletons, key, out.skeleton = pr->skeletons.len);

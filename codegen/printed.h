@@ -47,6 +47,7 @@ typedef struct Printer {
   Names skeletons;
   Names kernels;                // name -> its parameters
   VEC(const char *) parameters; // "N C PQ", in lower case
+  VEC(Piece) pieces;            // of the step at hand
   char buffer[256];             // for texts that are looked up
   size_t seen;                  // how much of the text of the kernels is entered
 } Printer;

@@ -99,9 +99,12 @@ void *arena_alloc(Arena *arena, size_t size) {
   size = (size + align - 1) / align * align;
   Chunk *chunk = arena->chunk;
   if (chunk == NULL || chunk->size - chunk->used < size) {
-    chunk = chunk_new(max_i64((int64_t)size, CHUNK_SIZE - (int64_t)sizeof(Chunk)));
-    chunk->next = arena->chunk;
-    arena->chunk = chunk;
+    const size_t usual = CHUNK_SIZE - sizeof(Chunk);
+    const bool large = size > usual; // has a chunk of its own: the rest of the one at hand stays of use
+    chunk = chunk_new(large ? size : usual);
+    Chunk **at = large && arena->chunk != NULL ? &arena->chunk->next : &arena->chunk;
+    chunk->next = *at;
+    *at = chunk;
   }
   void *memory = (char *)chunk->data + chunk->used;
   if (chunk->used < chunk->dirty) memset(memory, 0, size < chunk->dirty - chunk->used ? size : chunk->dirty - chunk->used);
@@ -146,44 +149,52 @@ void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size) {
   return copy;
 }
 
+static uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 29;
+}
+
 static uint64_t content_hash(const void *from, size_t size) {
   const char *at = from;
-  uint64_t hash = size;
-  for (; size > 0; at += 8) {
-    uint64_t word = 0;
-    const size_t n = size < 8 ? size : 8;
-    memcpy(&word, at, n);
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
-    size -= n;
+  uint64_t hash = size, word;
+  for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
+    memcpy(&word, at, sizeof word);
+    hash = mix(hash, word);
   }
+  word = 0;
+  memcpy(&word, at, size);
+  hash = mix(hash, word);
   return hash ^ hash >> 32;
 }
 
 // The slot that holds `key`, or the empty one where it belongs.
-static int names_slot(const Names *names, const char *key) {
-  int i = (int)(content_hash(key, strlen(key)) & (uint64_t)(names->cap - 1));
-  while (names->slot[i].key != NULL && !str_eq(names->slot[i].key, key)) i = (i + 1) & (names->cap - 1);
+static int names_slot(const Names *names, const char *key, uint32_t hash) {
+  int i = (int)(hash & (uint32_t)(names->cap - 1));
+  while (names->slot[i].key != NULL && (names->slot[i].hash != hash || !str_eq(names->slot[i].key, key))) i = (i + 1) & (names->cap - 1);
   return i;
 }
 
+static uint32_t name_hash(const char *key) { return (uint32_t)content_hash(key, strlen(key)); }
+
 int names_get(const Names *names, const char *key) {
   if (names->cap == 0) return -1;
-  const int i = names_slot(names, key);
+  const int i = names_slot(names, key, name_hash(key));
   return names->slot[i].key != NULL ? names->slot[i].value : -1;
 }
 
 void names_set(Names *names, const char *key, int value) {
   if (names->len * 2 >= names->cap) {
     const Names old = *names;
-    names->cap = old.cap == 0 ? 64 : old.cap * 2;
+    names->cap = old.cap == 0 ? 16 : old.cap * 2;
     names->slot = arena_alloc(names->arena, sizeof *names->slot * (size_t)names->cap);
     for (int i = 0; i < old.cap; i++)
-      if (old.slot[i].key != NULL) names->slot[names_slot(names, old.slot[i].key)] = old.slot[i];
+      if (old.slot[i].key != NULL) names->slot[names_slot(names, old.slot[i].key, old.slot[i].hash)] = old.slot[i];
   }
-  const int i = names_slot(names, key);
+  const uint32_t hash = name_hash(key);
+  const int i = names_slot(names, key, hash);
   if (names->slot[i].key == NULL) names->len++;
   names->slot[i].key = key;
+  names->slot[i].hash = hash;
   names->slot[i].value = value;
 }
 

@@ -63,7 +63,7 @@ const char *text_str(const Text *text);
 // Map from strings to int, insertion only; keys are not copied. Lookup of a missing key gives -1.
 typedef struct Names {
   Arena *arena;
-  struct { const char *key; int value; } *slot;
+  struct { const char *key; int value; uint32_t hash; } *slot;
   int len, cap;
 } Names;
 int names_get(const Names *names, const char *key);

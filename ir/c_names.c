@@ -1,6 +1,6 @@
 #include "c_names.h"
 
-static const char *const keywords[] = {
+static const char *const keywords[] = { // sorted
     "alignas",     "alignof",  "and",      "and_eq",    "asm",        "auto",         "bitand",
     "bitor",       "bool",     "break",    "case",      "catch",      "char",         "char16_t",
     "char32_t",    "class",    "compl",    "const",     "const_cast", "constexpr",    "continue",
@@ -16,13 +16,13 @@ static const char *const keywords[] = {
     "xor",         "xor_eq",
 };
 
-static const char *const taken[] = {
-    "arena", "argc", "argv", "blockDim", "blockIdx", "cos", "count", "dim3", "division", "erf", "errno",
-    "evaluate", "event", "everybody", "exp", "fabs",
-    "floor", "forward", "backward", "gamma", "gridDim", "i", "init", "Interval", "inputs", "j0", "j1", "jn", "l", "lanes", "layer",
-    "learning_rate", "linux", "list_stored", "log", "main", "model", "one", "parcc", "place_tensors", "pow", "report",
-    "row", "samples", "scalars", "sin", "sizes", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx", "unix", "update",
-    "warpSize", "y0", "y1", "yn", "zero",
+static const char *const taken[] = { // sorted
+    "Interval", "arena", "argc", "argv", "backward", "blockDim", "blockIdx", "cos", "count", "dim3",
+    "division", "erf", "errno", "evaluate", "event", "everybody", "exp", "fabs", "floor", "forward", "gamma",
+    "gridDim", "i", "init", "inputs", "j0", "j1", "jn", "l", "lanes", "layer", "learning_rate", "linux",
+    "list_stored", "log", "main", "model", "one", "parcc", "place_tensors", "pow", "report", "row", "samples",
+    "scalars", "sin", "sizes", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx",
+    "unix", "update", "warpSize", "y0", "y1", "yn", "zero",
 };
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -35,8 +35,13 @@ bool c_is_identifier(const char *name) {
 }
 
 static bool among(const char *const *words, size_t n, const char *name) {
-  for (size_t i = 0; i < n; i++)
-    if (words[i][0] == name[0] && str_eq(words[i], name)) return true;
+  for (size_t low = 0, high = n; low < high;) {
+    const size_t middle = (low + high) / 2;
+    const int order = strcmp(name, words[middle]);
+    if (order == 0) return true;
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
   return false;
 }
 

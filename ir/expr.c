@@ -99,6 +99,13 @@ const Expr *expr_access(Arena *arena, int tensor, ScalarType type, int rank, con
   return e;
 }
 
+const Expr *expr_access_of(Arena *arena, const Expr *access, int tensor) {
+  Expr *e = NEW(arena, Expr);
+  *e = *access;
+  e->access.tensor = tensor;
+  return e;
+}
+
 const Expr *expr_random(Arena *arena, bool normal, int stream, Index element) {
   Expr *e = expr_new(arena, EXPR_RANDOM, TYPE_REAL);
   e->random.normal = normal;

@@ -86,6 +86,8 @@ const Expr *expr_real(Arena *arena, double value);
 const Expr *expr_int(Arena *arena, int64_t value);
 const Expr *expr_index(Arena *arena, Index index);
 const Expr *expr_access(Arena *arena, int tensor, ScalarType type, int rank, const Index *index, double outside);
+// The same element of another tensor.
+const Expr *expr_access_of(Arena *arena, const Expr *access, int tensor);
 // A call with constants folded and neutral elements dropped (x*1, x+0, x*0, select of a constant, ...).
 // Unused arguments are NULL. Integer and boolean operands are converted as C does.
 const Expr *expr_call(Arena *arena, Fn fn, const Expr *a, const Expr *b, const Expr *c);

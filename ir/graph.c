@@ -42,7 +42,20 @@ Graph *graph_copy(Arena *arena, const Graph *graph) {
   vec_own(arena, &copy->losses);
   vec_own(arena, &copy->metrics);
   copy->tensor_names = names_copy(arena, &graph->tensor_names);
+  copy->spare_ops = NULL;
+  copy->spare_cap = 0;
   return copy;
+}
+
+const Op *graph_renew_ops(Graph *graph, int n) {
+  Op *old = graph->ops.at;
+  const int old_cap = graph->ops.cap;
+  graph->ops.at = n <= graph->spare_cap ? graph->spare_ops : NEW_ARRAY(graph->arena, Op, n);
+  graph->ops.cap = n <= graph->spare_cap ? graph->spare_cap : n;
+  graph->ops.len = 0;
+  graph->spare_ops = old;
+  graph->spare_cap = old_cap;
+  return old;
 }
 
 static const char *unique_name(Graph *graph, const char *name) {

@@ -108,11 +108,15 @@ typedef struct Graph {
   int sampled;         // eval: the tensor [batch, time, vocabulary] that Model.sampled_input is drawn from, or -1
   int gradient_norm;   // scalar tensor of the global norm of all gradients before clipping, or -1
   Names tensor_names;
+  Op *spare_ops;       // memory for a list of operators
+  int spare_cap;
 } Graph;
 
 Graph *graph_new(Arena *arena, const char *name);
 // A graph of its own that can be changed as the first one could; what never changes, expressions and names, is shared.
 Graph *graph_copy(Arena *arena, const Graph *graph);
+// Begins the list of operators anew, with room for n. The old one, which is returned, can be read until this is called again.
+const Op *graph_renew_ops(Graph *graph, int n);
 // Adds a tensor; makes `name` unique by a suffix if need be. Returns its id.
 int graph_add_tensor(Graph *graph, Tensor tensor);
 // Adds an OP_COMPUTE operator and its output tensor (ROLE_VALUE, name `name`) whose dims are op.dims[0 .. op.n_out). Returns the tensor.

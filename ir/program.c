@@ -56,6 +56,16 @@ int kernel_find_tensor(const Kernel *kernel, int tensor) {
   return -1;
 }
 
+void program_list_tensors(const Program *program, int *tensor_in, int *next_tensor) {
+  for (int b = 0; b < program->buffers.len; b++) tensor_in[b] = -1;
+  for (int t = 0; t < program->tensors.len; t++) {
+    const int buffer = program->tensors.at[t].buffer;
+    if (buffer < 0) continue;
+    next_tensor[t] = tensor_in[buffer];
+    tensor_in[buffer] = t;
+  }
+}
+
 bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b) {
   if (a->buffer != b->buffer || a->offset != b->offset) return false;
   const Extent zero = extent_fixed(0);
@@ -128,16 +138,8 @@ void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, b
   switch (step->kind) {
   case STEP_KERNEL: {
     const Kernel *k = step->kernel;
-    for (int t = 0; t < k->tensors.len; t++) {
-      bool written = false, stored = false;
-      for (int s = 0; s < k->stages.len; s++)
-        for (int i = 0; i < k->stages.at[s].statements.len; i++) {
-          const Statement *statement = &k->stages.at[s].statements.at[i];
-          written |= statement->out == k->tensors.at[t].tensor;
-          stored |= statement->out == k->tensors.at[t].tensor && statement->store;
-        }
-      if (!written || stored) visit(ctx, k->tensors.at[t].tensor, written);
-    }
+    for (int t = 0; t < k->tensors.len; t++)
+      if (k->tensors.at[t].used) visit(ctx, k->tensors.at[t].tensor, k->tensors.at[t].written);
     return;
   }
   case STEP_GEMM:

@@ -96,6 +96,7 @@ typedef struct KernelTensor { // a tensor in the merged shape a kernel sees
   Extent *extent;     // [rank]
   int64_t *global;    // [rank]
   const char **dim;   // [rank]
+  bool used, written; // in memory; a value that no statement stores is not
   bool is_piece;      // every access is within one piece, which begins `start` elements behind the tensor's first
   Extent start;
   Extent loop_stride; // elements to advance per iteration of the loop around the step; fixed 0: none
@@ -125,11 +126,7 @@ typedef struct Shift {
   Extent part, stride; // of the tensor, in this dimension
 } Shift;
 
-enum { MAX_SHIFTS = 4 };
-typedef struct Shifts {
-  int n;
-  Shift at[MAX_SHIFTS];
-} Shifts;
+typedef VEC(Shift) Shifts;
 
 typedef struct Gemm { // row-major c[m, n] (+)= alpha * a[m, k] * b[k, n]; transposed operands lie as a[k, m], b[n, k]
   int a, b, c;
@@ -262,6 +259,8 @@ int64_t extent_of_rank(const Program *program, Extent e, int rank);
 int64_t extent_max(const Program *program, Extent e); // on the largest rank
 bool extent_equal(Extent a, Extent b);
 int kernel_find_tensor(const Kernel *kernel, int tensor); // position in kernel->tensors, or -1
+// tensor_in: by buffer, a tensor in it; next_tensor: by tensor, another one in its buffer; -1: no more.
+void program_list_tensors(const Program *program, int *tensor_in, int *next_tensor);
 // Whether two tensors begin at the same place in memory: one is a view of the other, or in its place.
 bool prog_tensors_share(const ProgTensor *a, const ProgTensor *b);
 

@@ -96,7 +96,7 @@ static const Expr *rewrite_read(void *ctx, const Expr *e) {
   if (e->kind != EXPR_ACCESS) return e;
   const int tensor = operand(r->ap, r->op, e->access.tensor, NULL);
   if (tensor == e->access.tensor) return e;
-  return expr_access(r->ap->graph->arena, tensor, e->type, e->access.rank, e->access.index, e->access.outside);
+  return expr_access_of(r->ap->graph->arena, e, tensor);
 }
 
 static void reduce_early(Applier *ap, const Op *op, int tensor) {
@@ -129,10 +129,9 @@ void pass_apply_plan(Graph *graph, const Mesh *of_model, const CostModel *model)
   Mesh mesh = *of_model;
   mesh.partial_batches = str_eq(graph->name, "eval");
   Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(graph, &mesh, model)};
-  const Op *old = graph->ops.at;
   const int n = graph->ops.len;
+  const Op *old = graph_renew_ops(graph, n + n / 4 + 8);
   const Layout everywhere = layout_replicated();
-  vec_renew(graph->arena, &graph->ops, n + n / 4 + 8);
   for (int i = 0; i < n; i++) apply_op(&ap, old[i]);
   for (int i = 0; i < graph->stores.len; i++) {
     const Layout stored = graph_tensor(graph, graph->stores.at[i].state)->layout;

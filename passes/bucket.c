@@ -40,6 +40,7 @@ typedef struct Bucketer {
   int *
       bucket_of; // by buffer, as there were when the procedure began: the id of the bucket that its reduction is in, or 0
   int n_buffers;
+  int *tensor_in, *next_tensor; // see program_list_tensors
   Step *const *steps; // of the procedure
   int n_steps, at;
   const int *last_use; // by buffer: the last step that uses it
@@ -111,17 +112,17 @@ static void order_members(const Program *p, int *members, int n) {
     }
 }
 
-static void lay_side_by_side(Program *p, const Collective *c, int64_t bytes) {
+static void lay_side_by_side(Bucketer *k, const Collective *c, int64_t bytes) {
+  Program *p = k->program;
   const int buffer = p->buffers.len;
   int64_t offset = 0;
   vec_push(p->arena, &p->buffers, (Buffer){.bytes = bytes, .first = -1, .last = -1});
   for (int i = 0; i < c->members.len; i++) {
     const int old = p->tensors.at[c->members.at[i]].buffer;
-    for (int t = 0; t < p->tensors.len; t++)
-      if (p->tensors.at[t].buffer == old) {
-        p->tensors.at[t].buffer = buffer;
-        p->tensors.at[t].offset = offset;
-      }
+    for (int t = k->tensor_in[old]; t >= 0; t = k->next_tensor[t]) {
+      p->tensors.at[t].buffer = buffer;
+      p->tensors.at[t].offset = offset;
+    }
     offset += p->buffers.at[old].bytes;
     p->buffers.at[old].bytes = 0;
   }
@@ -178,7 +179,7 @@ static void close_bucket(Bucketer *k, int number) {
   }
   step->layer = step->scope;
   order_members(p, c->members.at, c->members.len);
-  lay_side_by_side(p, c, bucket.bytes);
+  lay_side_by_side(k, c, bucket.bytes);
   c->tensor = c->dst = c->members.at[0];
   c->count = extent_fixed(bucket.bytes / (p->model->f64 ? 8 : 4));
   k->out.at[last] = step;
@@ -360,6 +361,9 @@ static void bucket_procedure(Bucketer *k, Procedure *procedure) {
   name_places(k);
   k->n_buffers = p->buffers.len;
   k->bucket_of = NEW_ARRAY(p->arena, int, k->n_buffers);
+  k->tensor_in = NEW_ARRAY(p->arena, int, k->n_buffers);
+  k->next_tensor = NEW_ARRAY(p->arena, int, p->tensors.len);
+  program_list_tensors(p, k->tensor_in, k->next_tensor);
   k->out.at = NULL;
   k->out.len = k->out.cap = 0;
   for (int i = 0; i < procedure->steps.len; i++) {

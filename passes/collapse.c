@@ -193,13 +193,12 @@ static void check_unit_access(void *ctx, const Expr *e) {
 
 static const Expr *without_units(void *ctx, const Expr *e) {
   const Units *u = ctx;
-  e = expr_substitute(u->arena, e, u->by, u->kernel->n_dims);
-  if (e->kind != EXPR_ACCESS) return e;
+  if (e->kind != EXPR_ACCESS) return expr_substitute(u->arena, e, u->by, u->kernel->n_dims);
   const int t = kernel_find_tensor(u->kernel, e->access.tensor);
   Index index[IR_MAX_RANK];
   int n = 0;
   for (int i = 0; i < e->access.rank; i++)
-    if (!u->drop[t][i]) index[n++] = e->access.index[i];
+    if (!u->drop[t][i]) index[n++] = index_substitute(&e->access.index[i], u->by, u->kernel->n_dims);
   return expr_access(u->arena, e->access.tensor, e->type, n, index, e->access.outside);
 }
 
@@ -211,6 +210,13 @@ static void drop_statement_units(Units *u, const int *renumbered, Statement *s) 
   for (int i = 0; i < s->out_rank; i++)
     if (!u->drop[t][i]) s->out_dim[n++] = renumbered[s->out_dim[i]];
   s->out_rank = n;
+}
+
+static bool drops_positions(const Units *u) {
+  for (int t = 0; t < u->kernel->tensors.len; t++)
+    for (int i = 0; i < u->kernel->tensors.at[t].rank; i++)
+      if (u->drop[t][i]) return true;
+  return false;
 }
 
 static int drop_units(Arena *arena, Kernel *k, int keep) {
@@ -235,6 +241,7 @@ static int drop_units(Arena *arena, Kernel *k, int keep) {
     n_grid += !dropped && d < k->n_grid;
     n += !dropped;
   }
+  if (n == k->n_dims && !drops_positions(&u)) return keep;
   for (int s = 0; s < k->stages.len; s++) {
     Stage *stage = &k->stages.at[s];
     for (int i = 0; i < stage->statements.len; i++) drop_statement_units(&u, renumbered, &stage->statements.at[i]);

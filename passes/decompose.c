@@ -172,9 +172,8 @@ static void split_scalar_reduction(Graph *graph, Op *op) {
 }
 
 void pass_decompose(Graph *graph) {
-  const Op *old = graph->ops.at;
   const int n = graph->ops.len;
-  vec_renew(graph->arena, &graph->ops, n + n / 4 + 8);
+  const Op *old = graph_renew_ops(graph, n + n / 4 + 8);
   for (int i = 0; i < n; i++) {
     Op op = old[i];
     if (op.kind == OP_COMPUTE && op.reduce != REDUCE_NONE) {

@@ -497,6 +497,7 @@ Grouping *fuse_graph(Arena *arena, const Graph *graph, const Fate *fate) {
   Grouping *g = NEW(arena, Grouping);
   Fuser f = {.arena = arena, .graph = graph, .g = g};
   g->graph = graph;
+  vec_renew(arena, &g->groups, graph->ops.len);
   g->group_of = NEW_ARRAY(arena, int, graph->ops.len);
   g->class_of = arena_alloc(arena, sizeof *g->class_of * (size_t)graph->ops.len);
   g->readers = NEW_ARRAY(arena, int, graph->tensors.len);

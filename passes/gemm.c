@@ -53,13 +53,13 @@ static bool is_single(const Program *p, Extent e) {
 }
 
 // Where the intervals of strips begin in an operand that is there as a whole.
-static Shifts shifts_of(const Program *p, const Roles *r, const Operand *o) {
+static Shifts shifts_of(Program *p, const Roles *r, const Operand *o) {
   Shifts shifts = {0};
   for (int i = 0; i < o->tensor->rank; i++) {
     const Extent own = o->tensor->extent[i], loop = o->dim[i] >= 0 ? r->kernel.dims[o->dim[i]].extent : extent_fixed(1);
     if (!is_strip(p, loop) || p->blocks.at[loop.block].reach >= 0 || extent_equal(own, loop)) continue;
-    if (shifts.n == MAX_SHIFTS) fatal("a matrix product in more than %d strips", MAX_SHIFTS);
-    shifts.at[shifts.n++] = (Shift){loop.block, loop.fixed, own, stride_of(o, o->dim[i])};
+    const Shift shift = {loop.block, loop.fixed, own, stride_of(o, o->dim[i])};
+    vec_push(p->arena, &shifts, shift);
   }
   return shifts;
 }

@@ -276,8 +276,7 @@ typedef struct Rename {
 static const Expr *rename_leaf(void *ctx, const Expr *e) {
   const Rename *r = ctx;
   if (e->kind != EXPR_ACCESS) return e;
-  return expr_access(r->l->arena, r->to[kernel_find_tensor(r->kernel, e->access.tensor)], e->type, e->access.rank,
-                     e->access.index, e->access.outside);
+  return expr_access_of(r->l->arena, e, r->to[kernel_find_tensor(r->kernel, e->access.tensor)]);
 }
 
 // From the graph's tensors to the program's.
@@ -299,6 +298,21 @@ static void rename_tensors(Lowering *l, Kernel *k) {
     }
   }
   for (int t = 0; t < k->tensors.len; t++) k->tensors.at[t].tensor = r.to[t];
+}
+
+// Which tensors the kernel uses in memory: those that it reads only, and those that it stores.
+static void note_uses(Kernel *k) {
+  for (int t = 0; t < k->tensors.len; t++) {
+    KernelTensor *tensor = &k->tensors.at[t];
+    bool stored = false;
+    for (int s = 0; s < k->stages.len; s++)
+      for (int i = 0; i < k->stages.at[s].statements.len; i++) {
+        const Statement *statement = &k->stages.at[s].statements.at[i];
+        tensor->written |= statement->out == tensor->tensor;
+        stored |= statement->out == tensor->tensor && statement->store;
+      }
+    tensor->used = !tensor->written || stored;
+  }
 }
 
 // The operators' names, in order and without repetition: "bias_relu".
@@ -328,6 +342,7 @@ Kernel kernel_of_group(Lowering *l, const Grouping *g, const Group *group) {
   Kernel kernel = finish(&b);
   kernel.name = kernel_name(&b);
   rename_tensors(l, &kernel);
+  note_uses(&kernel);
   return kernel;
 }
 
@@ -388,6 +403,7 @@ Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
   kernel.name = packing ? "pack" : "fold";
   if (!sliced) kernel.name = kernel_name(&b);
   rename_tensors(l, &kernel);
+  note_uses(&kernel);
   return kernel;
 }
 
@@ -434,5 +450,6 @@ Kernel kernel_of_scatter(Lowering *l, const Grouping *g, int op_id) {
   Kernel kernel = finish(&b);
   kernel.name = kernel_name(&b);
   rename_tensors(l, &kernel);
+  note_uses(&kernel);
   return kernel;
 }

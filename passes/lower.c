@@ -352,9 +352,11 @@ static void lower_scatter(Lowering *l, const Grouping *g, const Group *group) {
 
 static void lower_reshard(Lowering *l, const Group *group) {
   const Op *op = &l->graph->ops.at[group->ops.at[0]];
+  Collective collective;
+  if (!lowering_reshard(l, op, &collective)) return;
   Step *step = new_step(l, STEP_COLLECTIVE, op);
-  step->collective = NEW(l->arena, Collective);
-  if (lowering_reshard(l, op, step->collective)) append(l, group, step);
+  step->collective = arena_copy(l->arena, &collective, sizeof collective);
+  append(l, group, step);
 }
 
 static void lower_opaque(Lowering *l, const Group *group) {

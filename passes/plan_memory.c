@@ -18,7 +18,7 @@ typedef struct Planner {
   Program *program;
   int position; // of the step at hand, over all procedures
   int *first_in_loop, *last_in_loop; // by buffer: of the loop at hand; -1: not used there
-  int *tensor_in, *next_tensor;      // by buffer: a tensor in it; by tensor: the next one in its buffer; -1: no more
+  int *tensor_in, *next_tensor;      // see program_list_tensors
 } Planner;
 
 static int64_t aligned(int64_t bytes) { return (bytes + BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN; }
@@ -76,17 +76,6 @@ static void compute_lifetimes(Planner *pl) {
 }
 
 // ---- results in the place of operands ----------------------------------------------------------------------------
-
-static void list_tensors(Planner *pl) {
-  const Program *p = pl->program;
-  for (int b = 0; b < p->buffers.len; b++) pl->tensor_in[b] = -1;
-  for (int t = 0; t < p->tensors.len; t++) {
-    const int buffer = p->tensors.at[t].buffer;
-    if (buffer < 0) continue;
-    pl->next_tensor[t] = pl->tensor_in[buffer];
-    pl->tensor_in[buffer] = t;
-  }
-}
 
 static void take_place(Planner *pl, int in, int out) {
   Program *p = pl->program;
@@ -303,8 +292,9 @@ static int64_t largest_live_sum(const Planner *pl) {
   return largest;
 }
 
-// Places all buffers in an order and returns how much memory that takes. Those that live for ever come first, side by side.
-static int64_t place_buffers(Buffer **buffers, Placed *placed, int n, int (*order)(const void *, const void *)) {
+// Places all buffers in an order and returns how much memory that takes; gives up once it is not less than `most`. Those that
+// live for ever come first, side by side.
+static int64_t place_buffers(Buffer **buffers, Placed *placed, int n, int (*order)(const void *, const void *), int64_t most) {
   int64_t base = 0;
   int i = 0;
   placed_clear(placed, n);
@@ -314,7 +304,7 @@ static int64_t place_buffers(Buffer **buffers, Placed *placed, int n, int (*orde
     base += aligned(buffers[i]->bytes);
   }
   int64_t peak = base;
-  for (; i < n; i++) {
+  for (; i < n && peak < most; i++) {
     buffers[i]->offset = lowest_gap(placed, buffers[i], base);
     placed_add(placed, buffers[i]);
     peak = max_i64(peak, buffers[i]->offset + aligned(buffers[i]->bytes));
@@ -334,7 +324,7 @@ static void find_places(Program *p) {
     if (p->buffers.at[b].first >= 0 && p->buffers.at[b].bytes > 0) buffers[n++] = &p->buffers.at[b];
   p->arena_bytes = INT64_MAX;
   for (int o = 0; o < ORDERS && p->arena_bytes > p->lower_bound; o++) {
-    const int64_t peak = place_buffers(buffers, &placed, n, orders[o]);
+    const int64_t peak = place_buffers(buffers, &placed, n, orders[o], p->arena_bytes);
     if (peak >= p->arena_bytes) continue;
     p->arena_bytes = peak;
     for (int b = 0; b < p->buffers.len; b++) offset[b] = p->buffers.at[b].offset;
@@ -350,7 +340,7 @@ void pass_plan_memory(Compilation *c) {
   for (int b = 0; b < p->buffers.len; b++) pl->first_in_loop[b] = pl->last_in_loop[b] = -1;
   pl->tensor_in = NEW_ARRAY(p->arena, int, p->buffers.len);
   pl->next_tensor = NEW_ARRAY(p->arena, int, p->tensors.len);
-  list_tensors(pl);
+  program_list_tensors(p, pl->tensor_in, pl->next_tensor);
   compute_lifetimes(pl);
   reuse_places(pl);
   compute_lifetimes(pl);

@@ -35,7 +35,7 @@ static const Expr *rename_access(void *ctx, const Expr *e) {
     vec_push(r->arena, &r->tensors, e->access.tensor);
     vec_push(r->arena, &r->renamed.tensors, (Tensor){.name = name});
   }
-  return expr_access(r->arena, i, e->type, e->access.rank, e->access.index, e->access.outside);
+  return expr_access_of(r->arena, e, i);
 }
 
 static void print_block(const CostModel *model, const Op *op, Dim *dims, Text *out) {

@@ -98,7 +98,7 @@ static const Expr *move_access(void *ctx, const Expr *e) {
     view = view_of(m->p, state_like(m->p, &local, &m->in_use), m->layer, "x");
     names_set(&m->view_of, key, view);
   }
-  return expr_access(m->p->arena, view, e->type, e->access.rank, e->access.index, e->access.outside);
+  return expr_access_of(m->p->arena, e, view);
 }
 
 static void add_op(ProfileProgram *p, const Compilation *from, const Op *op, const char *name) {

@@ -270,8 +270,7 @@ void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_
     r->again[t] = is_large(r, t) && is_cheap(r, t);
   }
   drop_all_near(r);
-  Rewrite w = {r, graph->ops.at, 0};
-  vec_renew(graph->arena, &graph->ops, n_ops + n_ops / 4 + 8);
+  Rewrite w = {r, graph_renew_ops(graph, n_ops + n_ops / 4 + 8), 0};
   for (int i = 0; i < n_ops; i++) {
     Op op = w.old[i];
     if (op.kind == OP_COMPUTE && op.phase == PHASE_BACKWARD) {

@@ -30,13 +30,11 @@ static void settle_phases(Graph *graph) {
 
 void graph_sort_by_phase(Graph *graph) {
   settle_phases(graph);
-  Op *sorted = NEW_ARRAY(graph->arena, Op, graph->ops.len);
-  int n = 0;
+  const int n = graph->ops.len;
+  const Op *mixed = graph_renew_ops(graph, n);
   for (int phase = PHASE_INIT; phase <= PHASE_UPDATE; phase++)
-    for (int i = 0; i < graph->ops.len; i++)
-      if ((int)graph->ops.at[i].phase == phase) sorted[n++] = graph->ops.at[i];
-  graph->ops.at = sorted;
-  graph->ops.cap = graph->ops.len;
+    for (int i = 0; i < n; i++)
+      if ((int)mixed[i].phase == phase) graph->ops.at[graph->ops.len++] = mixed[i];
   renumber_producers(graph);
 }
 

@@ -104,11 +104,17 @@ static void operand_dim(const Graph *graph, const Op *op, int tensor, int i, con
 
 static Layout through_view(const Graph *graph, const Op *op, bool forward, const Mesh *mesh);
 
+static bool divides(const OpSharding *sharding, const Mesh *mesh) {
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (sharding->dim[a] >= 0) return true;
+  return false;
+}
+
 Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh *mesh) {
   if (op->kind != OP_COMPUTE) return through_view(graph, op, false, mesh);
   Layout layout = layout_replicated();
   bool taken[IR_MAX_DIMS] = {false}; // a dimension that cuts two dimensions of the tensor cuts the first
-  for (int i = 0; i < graph_tensor(graph, tensor)->rank; i++) operand_dim(graph, op, tensor, i, mesh, taken, &layout);
+  for (int i = 0; divides(&op->sharding, mesh) && i < graph_tensor(graph, tensor)->rank; i++) operand_dim(graph, op, tensor, i, mesh, taken, &layout);
   for (int a = 0; a < mesh->n_axes; a++) {
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
     if (op->sharding.pending[a] && graph_tensor(graph, tensor)->layout.axis[a].kind == LAYOUT_PARTIAL)

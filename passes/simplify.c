@@ -51,7 +51,7 @@ static const Expr *rewrite_leaf(void *ctx, const Expr *e) {
   if (e->kind != EXPR_ACCESS) return e;
   const int tensor = s->alias[e->access.tensor];
   if (tensor != e->access.tensor)
-    e = expr_access(graph->arena, tensor, e->type, e->access.rank, e->access.index, e->access.outside);
+    e = expr_access_of(graph->arena, e, tensor);
   const int producer = graph_tensor(graph, tensor)->producer;
   if (producer < 0) return e;
   const Op *source = &graph->ops.at[producer];

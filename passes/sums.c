@@ -218,7 +218,7 @@ int sums_plan(Lowering *l, int op_id, GemmPlan **plans) {
   const Expr *const *terms;
   const int n = products_match(l->graph, op, l->arena, &terms);
   int n_plans = 0;
-  *plans = NEW_ARRAY(l->arena, GemmPlan, n + 1);
+  *plans = NEW_ARRAY(l->arena, GemmPlan, n);
   for (int i = 0; i < n; i++) {
     Op term = *op;
     GemmPlan plan;
