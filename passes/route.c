@@ -88,7 +88,7 @@ static Option option_of(const Layout *layout, int a) {
   return option;
 }
 
-// layout: NULL if it is to be built of its options.
+// layout: NULL if it is to be built of its options. An axis of size 1 agrees with those of more ranks, which say how the dimension is cut.
 static int number_of_options(Routes *routes, const int *option, const Layout *layout) {
   const int n_axes = routes->mesh->n_axes, number = numbers_of(&routes->layout_numbers, option, sizeof *option * (size_t)n_axes);
   if (number < routes->layouts.len) return number;
@@ -96,8 +96,9 @@ static int number_of_options(Routes *routes, const int *option, const Layout *la
   memcpy(known.option, option, sizeof *option * (size_t)n_axes);
   for (int a = 0; a < n_axes && layout == NULL; a++) {
     const Option *of_axis = &routes->options.at[option[a]];
+    Cut *cut = &known.layout.cut[of_axis->axis.dim];
     known.layout.axis[a] = of_axis->axis;
-    if (of_axis->axis.kind == LAYOUT_SHARD) known.layout.cut[of_axis->axis.dim] = of_axis->cut;
+    if (of_axis->axis.kind == LAYOUT_SHARD && (cut->units == 0 || routes->mesh->axis[a].size > 1)) *cut = of_axis->cut;
   }
   vec_push(routes->arena, &routes->layouts, known);
   return number;
