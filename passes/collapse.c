@@ -1,11 +1,11 @@
 #include "collapse.h"
 
-KernelTensor kernel_tensor(Lowering *l, const Graph *graph, int tensor) {
+KernelTensor kernel_tensor(Lowering *l, Arena *arena, const Graph *graph, int tensor) {
   const Tensor *t = graph_tensor(graph, tensor);
   KernelTensor seen = {.tensor = tensor, .rank = t->rank};
-  seen.extent = NEW_ARRAY(l->arena, Extent, t->rank);
-  seen.global = NEW_ARRAY(l->arena, int64_t, t->rank);
-  seen.dim = NEW_ARRAY(l->arena, const char *, t->rank);
+  seen.extent = NEW_ARRAY(arena, Extent, t->rank);
+  seen.global = NEW_ARRAY(arena, int64_t, t->rank);
+  seen.dim = NEW_ARRAY(arena, const char *, t->rank);
   for (int i = 0; i < t->rank; i++) {
     seen.extent[i] = lowering_tensor_extent(l, t, i);
     seen.global[i] = t->extent[i];
@@ -268,8 +268,7 @@ static int drop_units(Arena *arena, Kernel *k, int keep) {
   return keep;
 }
 
-int kernel_collapse(const Program *program, Kernel *kernel, int keep, bool divided) {
-  Arena *arena = program->arena;
+int kernel_collapse(Arena *arena, const Program *program, Kernel *kernel, int keep, bool divided) {
   keep = drop_units(arena, kernel, keep);
   Merge m = {.arena = arena, .kernel = kernel, .program = program, .divided = divided, .position = NEW_ARRAY(arena, int, kernel->tensors.len)};
   for (m.a = 0; m.a < kernel->n_dims; m.a++)

@@ -40,7 +40,7 @@ static Operand operand_of_access(const Kernel *k, const Expr *access) {
 }
 
 static void add_tensor(Lowering *l, Kernel *k, const Graph *graph, int tensor) {
-  if (kernel_find_tensor(k, tensor) < 0) vec_push(l->arena, &k->tensors, kernel_tensor(l, graph, tensor));
+  if (kernel_find_tensor(k, tensor) < 0) vec_push(l->scratch, &k->tensors, kernel_tensor(l, l->scratch, graph, tensor));
 }
 
 static bool is_divided(const Program *p, Extent e) { return e.block >= 0 && mesh_parts(&p->mesh, p->blocks.at[e.block].axes) > 1; }
@@ -97,9 +97,9 @@ static bool collapse_contraction(Lowering *l, const Graph *graph, const Op *op, 
   add_tensor(l, k, graph, op->out);
   add_tensor(l, k, graph, c.a->access.tensor);
   add_tensor(l, k, graph, c.b->access.tensor);
-  vec_push(l->arena, &stage.statements, s);
-  vec_push(l->arena, &k->stages, stage);
-  *loop_dim = kernel_collapse(l->program, k, *loop_dim, true);
+  vec_push(l->scratch, &stage.statements, s);
+  vec_push(l->scratch, &k->stages, stage);
+  *loop_dim = kernel_collapse(l->scratch, l->program, k, *loop_dim, true);
   const Statement *merged = &k->stages.at[0].statements.at[0];
   Op mini = *op;
   mini.n_dims = k->n_dims;

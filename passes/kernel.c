@@ -50,7 +50,7 @@ static void add_dims_of(Builder *b, int i, bool rows) {
 static void choose_dims(Builder *b) {
   for (int c = 0; c < IR_MAX_DIMS; c++) b->dim_of[c] = -1;
   for (int rows = 1; rows >= 0; rows--) {
-    bool *done = NEW_ARRAY(b->l->arena, bool, b->group->ops.len);
+    bool *done = NEW_ARRAY(b->l->scratch, bool, b->group->ops.len);
     for (int round = 0; round < b->group->ops.len; round++) {
       int largest = -1;
       for (int i = 0; i < b->group->ops.len; i++)
@@ -209,8 +209,8 @@ static void want(Wanted *w, const Expr *e) {
 }
 
 static void drop_dead_statements(Builder *b) {
-  Wanted rows = {.arena = b->l->arena};   // wanted by later stages
-  Wanted points = {.arena = b->l->arena}; // wanted in the stage at hand
+  Wanted rows = {.arena = b->l->scratch};   // wanted by later stages
+  Wanted points = {.arena = b->l->scratch}; // wanted in the stage at hand
   for (int s = b->kernel.stages.len - 1; s >= 0; s--) {
     Stage *stage = &b->kernel.stages.at[s];
     points.tensors.len = 0;
@@ -238,7 +238,7 @@ static void drop_dead_statements(Builder *b) {
 
 static void add_kernel_tensor(Builder *b, int tensor) {
   if (kernel_find_tensor(&b->kernel, tensor) < 0)
-    vec_push(b->l->arena, &b->kernel.tensors, kernel_tensor(b->l, b->g->graph, tensor));
+    vec_push(b->l->arena, &b->kernel.tensors, kernel_tensor(b->l, b->l->arena, b->g->graph, tensor));
 }
 
 static void add_access_tensor(void *ctx, const Expr *e) {
@@ -257,7 +257,7 @@ static void collect_tensors(Builder *b) {
 }
 
 static Kernel finish(Builder *b) {
-  kernel_collapse(b->l->program, &b->kernel, -1, false);
+  kernel_collapse(b->l->arena, b->l->program, &b->kernel, -1, false);
   kernel_find_pins(&b->kernel);
   kernel_choose_kind(b->l->arena, &b->kernel);
   kernel_settle_pins(b->l->arena, &b->kernel);
@@ -281,7 +281,7 @@ static const Expr *rename_leaf(void *ctx, const Expr *e) {
 
 // From the graph's tensors to the program's.
 static void rename_tensors(Lowering *l, Kernel *k) {
-  Rename r = {l, k, NEW_ARRAY(l->arena, int, k->tensors.len)};
+  Rename r = {l, k, NEW_ARRAY(l->scratch, int, k->tensors.len)};
   for (int t = 0; t < k->tensors.len; t++) {
     const KernelTensor *seen = &k->tensors.at[t];
     r.to[t] = l->tensor_of[seen->tensor];
@@ -333,7 +333,7 @@ static const char *kernel_name(const Builder *b) {
 
 Kernel kernel_of_group(Lowering *l, const Grouping *g, const Group *group) {
   Builder b = {.l = l, .g = g, .group = group};
-  b.stage_of = NEW_ARRAY(l->arena, int, group->ops.len);
+  b.stage_of = NEW_ARRAY(l->scratch, int, group->ops.len);
   choose_dims(&b);
   for (int i = 0; i < group->ops.len; i++) place_statement(&b, i);
   drop_dead_statements(&b);
@@ -380,11 +380,11 @@ static void slice_kernel(Lowering *l, Kernel *k, int sliced_out) {
 // A kernel of one operator, its dimensions each a class of its own.
 static void begin_alone(Builder *b, Lowering *l, const Grouping *g, int op_id, uint32_t rows) {
   const Op *op = &g->graph->ops.at[op_id];
-  Group *alone = NEW(l->arena, Group);
+  Group *alone = NEW(l->scratch, Group);
   *alone = (Group){.kind = GROUP_KERNEL, .phase = op->phase, .rows = rows};
-  vec_push(l->arena, &alone->ops, op_id);
+  vec_push(l->scratch, &alone->ops, op_id);
   for (int d = 0; d < op->n_dims; d++) g->class_of[op_id][d] = d;
-  *b = (Builder){.l = l, .g = g, .group = alone, .stage_of = NEW_ARRAY(l->arena, int, 1)};
+  *b = (Builder){.l = l, .g = g, .group = alone, .stage_of = NEW_ARRAY(l->scratch, int, 1)};
 }
 
 Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {

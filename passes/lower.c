@@ -328,7 +328,7 @@ static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
   GemmPlan plan;
   const int dim = group->looped ? slice_dim(l, group) : -1;
   if (dim >= 0 && gemm_of_op(l, &l->graph->ops.at[group->contraction], dim, &plan)) {
-    plan.whole_of = NEW_ARRAY(l->arena, int, group->ops.len);
+    plan.whole_of = NEW_ARRAY(l->scratch, int, group->ops.len);
     for (int i = 0; i < group->ops.len; i++) {
       const int id = group->ops.at[i];
       const Op *op = &l->graph->ops.at[id];
@@ -444,12 +444,11 @@ static void lower_strip(Lowering *l, const Grouping *g, const Strip *s) {
 
 static void lower_graph(Lowering *l, const Graph *graph) {
   l->graph = graph;
-  l->strips = NULL;
   enter_tensors(l);
-  l->fate = NEW_ARRAY(l->arena, Fate, graph->ops.len);
+  l->fate = NEW_ARRAY(l->scratch, Fate, graph->ops.len);
   sums_find(l);
   parts_place(l);
-  Grouping *g = fuse_graph(l->arena, graph, l->fate);
+  Grouping *g = fuse_graph(l->scratch, graph, l->fate);
   if (l->strip_bytes > 0) l->strips = strips_find(l, g, l->strip_bytes);
   if (l->strips != NULL) shorten_tensors(l);
   for (int i = 0; i < g->groups.len; i++) {
@@ -457,6 +456,8 @@ static void lower_graph(Lowering *l, const Graph *graph) {
     if (strip < 0) lower_group(l, g, &g->groups.at[g->order[i]]);
     else if (l->strips->list.at[strip].groups.at[0] == g->order[i]) lower_strip(l, g, &l->strips->list.at[strip]);
   }
+  l->strips = NULL;
+  arena_reset(l->scratch);
 }
 
 // New values of parameters and states: in place where nobody reads the old value any more, copied where somebody does.
@@ -544,7 +545,7 @@ void pass_lower(Compilation *c) {
   }
   p->whole_batches = c->whole_batches;
   c->program = p;
-  Lowering lowering = {.arena = c->arena, .program = p, .strip_bytes = c->strip_bytes}, *l = &lowering;
+  Lowering lowering = {.arena = c->arena, .scratch = arena_new(), .program = p, .strip_bytes = c->strip_bytes}, *l = &lowering;
   l->c_names.arena = l->stored_names.arena = l->functions.arena = c->arena;
   enter_functions(l, model->init);
   enter_functions(l, model->train);
@@ -560,4 +561,5 @@ void pass_lower(Compilation *c) {
   p->sampled = model->eval->sampled >= 0 ? l->tensor_of[model->eval->sampled] : -1;
   for (int i = 0; i < model->inputs.len; i++) p->inputs.at[i].eval = input_tensor(l, model->inputs.at[i].name);
   enter_scalars(l, false);
+  arena_free(l->scratch);
 }

@@ -15,6 +15,7 @@ typedef struct Strips Strips;
 
 typedef struct Lowering {
   Arena *arena;
+  Arena *scratch; // of what is known of the graph at hand, forgotten when it is lowered
   Program *program;
   const Graph *graph; // at hand
   int *tensor_of;     // graph tensor -> program tensor

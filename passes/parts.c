@@ -55,8 +55,8 @@ static void note_foreign(void *ctx, int tensor) { ((bool *)ctx)[tensor] = true; 
 
 static void collect_facts(Placer *p) {
   const Graph *graph = p->l->graph;
-  p->leaf = graph_leaves(graph, p->l->arena);
-  p->foreign = NEW_ARRAY(p->l->arena, bool, graph->tensors.len);
+  p->leaf = graph_leaves(graph, p->l->scratch);
+  p->foreign = NEW_ARRAY(p->l->scratch, bool, graph->tensors.len);
   for (int i = graph->ops.len - 1; i >= 0; i--) { // what holds of a view holds of what it views
     const Op *op = &graph->ops.at[i];
     if (op->kind == OP_VIEW) {
@@ -145,7 +145,7 @@ void parts_place(Lowering *l) {
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     Pieces pieces;
-    if (!pieces_match(graph, op, l->arena, &pieces)) continue;
+    if (!pieces_match(graph, op, l->scratch, &pieces)) continue;
     bool *is_pieces = &l->fate[i].is_pieces;
     *is_pieces = graph_tensor(graph, op->out)->role == ROLE_VALUE && !placer.leaf[op->out] && !l->fate[i].is_sum;
     for (int k = 0; k < pieces.len; k++) *is_pieces = *is_pieces && lies_alike(l, op, pieces.at[k].tensor);
@@ -171,7 +171,7 @@ int lowering_part(Lowering *l, int whole, Extent start) {
 
 void parts_left(Lowering *l, const Op *op, void (*copy)(void *ctx, int dst, int src), void *ctx) {
   Pieces pieces;
-  pieces_match(l->graph, op, l->arena, &pieces);
+  pieces_match(l->graph, op, l->scratch, &pieces);
   const int whole = l->tensor_of[op->out];
   for (int k = 0; k < pieces.len; k++) {
     const int src = l->tensor_of[pieces.at[k].tensor], dst = lowering_part(l, whole, start_of(l, op, &pieces.at[k]));

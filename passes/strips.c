@@ -429,21 +429,21 @@ static void find(Finder *f, bool across) {
 
 const Strips *strips_find(Lowering *l, Grouping *g, int64_t bytes) {
   const int n_ops = g->graph->ops.len, n_tensors = g->graph->tensors.len, n_groups = g->groups.len;
-  Strips *strips = NEW(l->arena, Strips);
-  Finder finder = {.l = l, .arena = l->arena, .graph = g->graph, .g = g, .strips = strips, .bytes = bytes},
+  Strips *strips = NEW(l->scratch, Strips);
+  Finder finder = {.l = l, .arena = l->scratch, .graph = g->graph, .g = g, .strips = strips, .bytes = bytes},
          *f = &finder;
-  f->maker = NEW_ARRAY(l->arena, int, n_tensors);
-  f->reader_ops = NEW_ARRAY(l->arena, Ids, n_tensors);
-  f->bulge = NEW_ARRAY(l->arena, bool, n_tensors);
-  f->parent = NEW_ARRAY(l->arena, int, n_groups);
-  f->follows = NEW_ARRAY(l->arena, bool, n_groups);
-  f->loop_of = arena_alloc(l->arena, sizeof *f->loop_of * (size_t)n_groups);
-  f->loop_at = arena_alloc(l->arena, sizeof *f->loop_at * (size_t)n_tensors);
-  strips->of_group = NEW_ARRAY(l->arena, int, n_groups);
-  strips->of_op = NEW_ARRAY(l->arena, int, n_ops);
-  strips->of_tensor = NEW_ARRAY(l->arena, int, n_tensors);
-  strips->loop_of = arena_alloc(l->arena, sizeof *strips->loop_of * (size_t)n_ops);
-  strips->loop_at = arena_alloc(l->arena, sizeof *strips->loop_at * (size_t)n_tensors);
+  f->maker = NEW_ARRAY(l->scratch, int, n_tensors);
+  f->reader_ops = NEW_ARRAY(l->scratch, Ids, n_tensors);
+  f->bulge = NEW_ARRAY(l->scratch, bool, n_tensors);
+  f->parent = NEW_ARRAY(l->scratch, int, n_groups);
+  f->follows = NEW_ARRAY(l->scratch, bool, n_groups);
+  f->loop_of = arena_alloc(l->scratch, sizeof *f->loop_of * (size_t)n_groups);
+  f->loop_at = arena_alloc(l->scratch, sizeof *f->loop_at * (size_t)n_tensors);
+  strips->of_group = NEW_ARRAY(l->scratch, int, n_groups);
+  strips->of_op = NEW_ARRAY(l->scratch, int, n_ops);
+  strips->of_tensor = NEW_ARRAY(l->scratch, int, n_tensors);
+  strips->loop_of = arena_alloc(l->scratch, sizeof *strips->loop_of * (size_t)n_ops);
+  strips->loop_at = arena_alloc(l->scratch, sizeof *strips->loop_at * (size_t)n_tensors);
   memset(strips->of_group, -1, sizeof *strips->of_group * (size_t)n_groups);
   memset(strips->of_op, -1, sizeof *strips->of_op * (size_t)n_ops);
   memset(strips->of_tensor, -1, sizeof *strips->of_tensor * (size_t)n_tensors);

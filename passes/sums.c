@@ -26,13 +26,13 @@ typedef struct Summer {
 
 static void note_reader(void *ctx, int tensor) {
   Summer *s = ctx;
-  vec_push(s->l->arena, &s->readers[tensor], s->reader);
+  vec_push(s->l->scratch, &s->readers[tensor], s->reader);
 }
 
 static void collect_facts(Summer *s) {
   const Graph *graph = s->l->graph;
-  s->readers = NEW_ARRAY(s->l->arena, Ids, graph->tensors.len);
-  s->leaf = graph_leaves(graph, s->l->arena);
+  s->readers = NEW_ARRAY(s->l->scratch, Ids, graph->tensors.len);
+  s->leaf = graph_leaves(graph, s->l->scratch);
   for (s->reader = 0; s->reader < graph->ops.len; s->reader++)
     op_visit_reads(&graph->ops.at[s->reader], note_reader, s);
 }
@@ -216,9 +216,9 @@ static bool join(const Program *p, GemmPlan *x, const GemmPlan *y) {
 int sums_plan(Lowering *l, int op_id, GemmPlan **plans) {
   const Op *op = &l->graph->ops.at[op_id];
   const Expr *const *terms;
-  const int n = products_match(l->graph, op, l->arena, &terms);
+  const int n = products_match(l->graph, op, l->scratch, &terms);
   int n_plans = 0;
-  *plans = NEW_ARRAY(l->arena, GemmPlan, n);
+  *plans = NEW_ARRAY(l->scratch, GemmPlan, n);
   for (int i = 0; i < n; i++) {
     Op term = *op;
     GemmPlan plan;
