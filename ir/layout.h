@@ -47,11 +47,11 @@ typedef enum LayoutKind { LAYOUT_REPLICATED, LAYOUT_SHARD, LAYOUT_PARTIAL, LAYOU
 // How a tensor lies along one axis: whole on every rank, its dimension `dim` cut, a pending reduction (`reduce`, a Reduce
 // of graph.h), or only on the ranks with coordinate `pin`.
 typedef struct AxisLayout {
-  LayoutKind kind;
-  int dim;
-  int reduce;
-  int pin;
-} AxisLayout;
+  uint8_t kind; // a LayoutKind
+  int8_t dim;
+  int16_t reduce;
+  int32_t pin;
+} AxisLayout; // small and without padding: layouts are many, and compared as memory
 
 // How a dimension is cut over the axes that shard it: its `units` are dealt out in blocks (block_of) over the slowest of them,
 // each block over the next, and so on: sizes differ by at most one. A rank whose block is [lo, lo + len) holds of the dimension
