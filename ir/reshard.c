@@ -234,17 +234,25 @@ double reshard_cost(const Mesh *mesh, const Shape *shape, const Layout *from, co
   return reshard_cost_of(mesh, shape, from, step, element, moved);
 }
 
+// Whether on every rank its part of a dimension is so many times as short as what it holds of the whole.
+static bool is_divided_by(const Mesh *mesh, const Shape *shape, const Layout *whole, const Layout *parts, int dim, int n) {
+  const uint32_t axes = layout_axes_of(whole, mesh->n_axes, dim) | layout_axes_of(parts, mesh->n_axes, dim);
+  for (int k = 0; k < mesh_parts(mesh, axes); k++) {
+    const int rank = mesh_rank_at(mesh, axes, k);
+    if (part(mesh, shape, parts, rank, dim).len * n != part(mesh, shape, whole, rank, dim).len) return false;
+  }
+  return true;
+}
+
+// No axis cuts two dimensions of a layout: some rank has the most of each.
 Blocks reshard_blocks(const Mesh *mesh, const Shape *shape, const Layout *whole, const Layout *parts, uint32_t axes) {
   Blocks blocks = {true, true};
-  for (int rank = 0; rank < mesh_ranks(mesh); rank++) {
-    int64_t before = 1; // elements of the whole in the dimensions before
-    for (int i = 0; i < shape->rank; i++) {
-      const Block w = part(mesh, shape, whole, rank, i), b = part(mesh, shape, parts, rank, i);
-      const bool divided = (layout_axes_of(parts, mesh->n_axes, i) & axes) != 0;
-      if (divided && before > 1) blocks.in_order = false;
-      if (divided && b.len * mesh_parts(mesh, axes) != w.len) blocks.equal = false;
-      before *= w.len;
-    }
+  int64_t before = 1; // elements of the whole in the dimensions before
+  for (int i = 0; i < shape->rank; i++) {
+    const bool divided = (layout_axes_of(parts, mesh->n_axes, i) & axes) != 0;
+    blocks.in_order &= !divided || before <= 1;
+    blocks.equal &= !divided || is_divided_by(mesh, shape, whole, parts, i, mesh_parts(mesh, axes));
+    before *= longest_part(mesh, shape, whole, i);
   }
   return blocks;
 }

@@ -57,11 +57,13 @@ static CfnSolution solve(SearchProblem *problem, int64_t budget) {
   return solution;
 }
 
-// The assignment that costs least, and if it does not fit what does. Leaves in c->search what is proved of it.
+// The assignment that costs least, and if it does not fit what does: then the plans of the other planners say first what that may cost.
+// Leaves in c->search what is proved of it.
 static void search_all(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
   const CfnSolution solution = solve(problem, budget);
   const Plan plan = problem_plan(problem, solution.value);
   const bool too_much = fit_is_too_much(c, problem, solution.value), fits = !too_much && contest_offer(contest, &plan, NULL) == 0;
+  if (!fits) contest_offer_planners(contest, PLAN_AUTO);
   c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
   if (too_much && !contest->fits) contest_offer(contest, &plan, NULL); // it may be what needs least
   c->search.of_fitting = !fits;
@@ -144,7 +146,7 @@ Plan search_auto(Compilation *c) {
     search_fewer(c, &contest, budget);
     if (problem != NULL) finer = search_factors(c, &contest, budget);
   }
-  const double searched = contest.fits ? contest.cost : INFINITY;
+  const double searched = contest.fits && contest.name == NULL ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
   if (contest.fits) c->search.cost = contest.cost;
   // Costs are sums of the same in another order. A plan of which that is not so is none of those of which something is proved.

@@ -27,9 +27,9 @@ double contest_price(Contest *contest, const Plan *plan, double enough) {
   return pricing_of(contest->pricing, plan, enough);
 }
 
-int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
+// A plan whose price does not rule it out.
+static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name) {
   const double memory = contest->c->machine->device.memory;
-  if (contest->fits && !contest_is_less(contest_price(contest, plan, contest->cost), contest->cost)) return 0;
   Evaluation e = evaluate_cost(contest->c, plan);
   if (e.refused != NULL || (contest->fits && !is_better(contest, e.cost.step, 0, true))) return 0;
   if (e.stored_bytes > memory && contest->any && (contest->fits || e.stored_bytes >= (double)contest->need)) return (int64_t)(e.stored_bytes - memory);
@@ -47,6 +47,14 @@ int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
   return fits ? 0 : e.arena_bytes - (int64_t)memory;
 }
 
+// Whether a plan of this price can still be the best.
+static bool is_worth(const Contest *contest, double price) { return !contest->fits || contest_is_less(price, contest->cost); }
+
+int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
+  const bool worth = !contest->fits || is_worth(contest, contest_price(contest, plan, contest->cost));
+  return worth ? evaluate_offer(contest, plan, name) : 0;
+}
+
 double contest_step(const Compilation *c, const Plan *plan) {
   const double memory = c->machine->device.memory;
   Evaluation e = evaluate_cost(c, plan);
@@ -56,12 +64,40 @@ double contest_step(const Compilation *c, const Plan *plan) {
   return (double)e.arena_bytes <= memory ? e.cost.step : INFINITY;
 }
 
-void contest_offer_planners(Contest *contest, PlanSourceKind but) {
+typedef struct Entrant {
+  PlanSourceKind kind;
+  Plan plan;
+  double price;
+} Entrant;
+
+// All but one, priced. Returns how many there are.
+static int list_entrants(Contest *contest, PlanSourceKind but, Entrant *entrants) {
+  const double enough = contest->fits ? contest->cost : INFINITY;
+  int n = 0;
   for (int kind = 0; kind < PLAN_NAMED; kind++) {
-    Plan plan;
+    Entrant *e = &entrants[n];
     Search search;
-    if (kind == (int)but || (plan_source_searched((PlanSourceKind)kind) && contest_is_over(contest))) continue;
-    if (evaluate_planner(contest->c, (PlanSource){.kind = (PlanSourceKind)kind}, &plan, &search) == NULL)
-      contest_offer(contest, &plan, plan_source_name((PlanSourceKind)kind));
+    e->kind = (PlanSourceKind)kind;
+    if (e->kind == but || (plan_source_searched(e->kind) && contest_is_over(contest))) continue;
+    if (evaluate_planner(contest->c, (PlanSource){.kind = e->kind}, &e->plan, &search) != NULL) continue;
+    e->price = contest_price(contest, &e->plan, enough);
+    n++;
+  }
+  return n;
+}
+
+// The cheapest first: once it fits none of the others is lowered.
+void contest_offer_planners(Contest *contest, PlanSourceKind but) {
+  Entrant entrants[PLAN_NAMED];
+  if (contest->entered) return;
+  contest->entered = true;
+  for (int n = list_entrants(contest, but, entrants); n > 0; n--) {
+    int first = 0;
+    for (int i = 1; i < n; i++)
+      if (contest_is_less(entrants[i].price, entrants[first].price)) first = i;
+    const Entrant e = entrants[first];
+    memmove(&entrants[first], &entrants[first + 1], sizeof *entrants * (size_t)(n - 1 - first));
+    if (!is_worth(contest, e.price) || (contest->fits && contest->c->any_plan)) return;
+    evaluate_offer(contest, &e.plan, plan_source_name(e.kind));
   }
 }

@@ -15,6 +15,7 @@ typedef struct Contest {
   double cost;      // of a step, in seconds
   int64_t need;     // bytes of a device, where it does not fit
   const char *name; // of the planner that made it; NULL: it was searched
+  bool entered;     // the plans of the other planners have been offered
   Pricing *pricing; // NULL: no plan has been priced
 } Contest;
 
@@ -30,7 +31,7 @@ double contest_price(Contest *contest, const Plan *plan, double enough);
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
 // What a step takes under a plan, in seconds; INFINITY: it does not fit; 0: it is no plan of this model.
 double contest_step(const Compilation *c, const Plan *plan);
-// Offers the plans of all planners that have a name, but for one. When the time is up those that search are left out.
+// Offers the plans of all planners that have a name, but for one. Once. When the time is up those that search are left out.
 void contest_offer_planners(Contest *contest, PlanSourceKind but);
 
 #endif
