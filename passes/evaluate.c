@@ -30,17 +30,6 @@ static const char *first_problem(const Compilation *copy, Arena *arena) {
   return copy->problems.list.len > 0 ? arena_strdup(arena, copy->problems.list.at[0].text) : NULL;
 }
 
-static void add_up_tensors(const Compilation *copy, Evaluation *found) {
-  const Graph *train = copy->model->train;
-  for (int t = 0; t < train->tensors.len; t++) {
-    const Tensor *tensor = graph_tensor(train, t);
-    const Shape shape = shape_of(tensor);
-    const double bytes = (double)layout_elements(&copy->mesh, &shape, &tensor->layout) * cost_element(copy->cost, tensor->type);
-    found->tensor_bytes += bytes + BUFFER_ALIGN;
-    if (plan_is_stored(tensor)) found->stored_bytes += bytes;
-  }
-}
-
 // A copy that the pass "plan" has settled. Verifiers do not run: the plan that is taken goes through all passes again.
 static Compilation *settle(const Compilation *c, const Plan *plan, Arena *arena, Evaluation *found) {
   Compilation *copy = evaluate_copy(c, plan, arena);
@@ -58,7 +47,7 @@ Evaluation evaluate_plan(const Compilation *c, const Plan *plan) {
     pipeline[apply].run(copy);
     found.cost = copy->predicted;
     if (c->machine->profile != NULL) found.profile = profile_use(copy);
-    add_up_tensors(copy, &found);
+    found.tensors = tensor_bytes(copy->cost, copy->model->train);
     for (int pass = apply + 1; pass <= pipeline_find("plan-memory"); pass++) pipeline[pass].run(copy);
     found.arena_bytes = copy->program->arena_bytes;
   }
@@ -74,18 +63,23 @@ Evaluation evaluate_cost(const Compilation *c, const Plan *plan) {
   if (found.refused == NULL) {
     pass_apply_plan(copy->model->train, &copy->mesh, copy->cost);
     found.cost = cost_of_graph(copy->cost, copy->model->train);
-    add_up_tensors(copy, &found);
+    found.tensors = tensor_bytes(copy->cost, copy->model->train);
   }
   arena_free(arena);
   return found;
 }
 
+// A planner that searches lays the training graph in many ways; none changes anything else.
 const char *evaluate_planner(const Compilation *c, PlanSource source, Plan *plan, Search *search) {
   Arena *arena = arena_new();
-  Compilation copy = copy_compilation(c, arena);
-  copy.arena = c->arena;
+  Compilation copy = *c;
+  copy.problems = (Problems){.arena = arena};
   copy.plan_source = source;
-  cost_mark_inlined(copy.model->train);
+  copy.model = arena_copy(arena, c->model, sizeof *c->model);
+  if (plan_source_searched(source.kind)) {
+    copy.model->train = graph_copy(arena, c->model->train);
+    cost_mark_inlined(copy.model->train);
+  }
   *plan = plan_of_source(&copy);
   *search = copy.search;
   const char *refused = first_problem(&copy, c->arena);

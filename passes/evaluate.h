@@ -2,13 +2,13 @@
 #ifndef PARCC_PASSES_EVALUATE_H
 #define PARCC_PASSES_EVALUATE_H
 
+#include "pricing.h"
 #include "profile.h"
 
 typedef struct Evaluation {
   const char *refused; // why it is no plan of this model, in the arena of the compilation; NULL: it is one
   Cost cost;           // of a training step
-  double tensor_bytes; // of all tensors of a training step at once, each a buffer, on the rank that has most
-  double stored_bytes; // of them what lies there between steps: a device needs more
+  TensorBytes tensors;
   int64_t arena_bytes; // that a device needs; 0: not asked for
   ProfileUse profile;  // of the machine, where it has one and all is asked for
 } Evaluation;

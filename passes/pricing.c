@@ -30,7 +30,19 @@ static double operators(const CostModel *model, const Graph *train) {
   return sum;
 }
 
-double pricing_of(Pricing *p, const Plan *plan, double enough) {
+TensorBytes tensor_bytes(const CostModel *model, const Graph *train) {
+  TensorBytes sum = {0, 0};
+  for (int t = 0; t < train->tensors.len; t++) {
+    const Tensor *tensor = graph_tensor(train, t);
+    const Shape shape = shape_of(tensor);
+    const double bytes = (double)layout_elements(model->mesh, &shape, &tensor->layout) * cost_element(model, tensor->type);
+    sum.all += bytes + BUFFER_ALIGN;
+    if (plan_is_stored(tensor)) sum.stored += bytes;
+  }
+  return sum;
+}
+
+Price pricing_of(Pricing *p, const Plan *plan, double enough) {
   Arena *arena = arena_new();
   Mesh mesh = plan->mesh;
   mesh.axis[mesh.n_axes++] = (MeshAxis){"batch", 1};
@@ -38,13 +50,13 @@ double pricing_of(Pricing *p, const Plan *plan, double enough) {
   plan_resolve_stored(&planner);
   plan_settle(&planner, p->model.train);
   const CostModel model = cost_model(arena, p->c->machine, &mesh, p->model.f64);
-  double seconds = operators(&model, p->model.train);
-  if (seconds < enough) {
+  Price price = {operators(&model, p->model.train), tensor_bytes(&model, p->model.train)};
+  if (price.seconds < enough) {
     Graph graph = *p->model.train; // what is demanded of it goes with the plan
     graph.arena = arena;
     const Demands demands = demands_of_graph(&graph, &mesh, &model);
-    seconds += demands_amount(&demands);
+    price.seconds += demands_amount(&demands);
   }
   arena_free(arena);
-  return seconds;
+  return price;
 }

@@ -7,10 +7,21 @@
 
 typedef struct Pricing Pricing;
 
+// Of the tensors of a training step, each a buffer, on the rank that has most.
+typedef struct TensorBytes {
+  double all;    // at once
+  double stored; // what lies there between steps: a device needs more
+} TensorBytes;
+TensorBytes tensor_bytes(const CostModel *model, const Graph *train);
+
+typedef struct Price {
+  double seconds;      // what evaluate_cost finds for the step, summed in another order; less only where something is reduced for reports alone
+  TensorBytes tensors; // as operators make them: changes of layout make more
+} Price;
+
 // Of a compilation as evaluate.h requires it, which stays as it is; in its arena.
 Pricing *pricing_new(const Compilation *c);
-// What evaluate_cost finds for the step, summed in another order; less only where something is reduced for reports alone. Where operators
-// take `enough` by themselves that is all that is found. Whether the plan is one of this model is not asked.
-double pricing_of(Pricing *pricing, const Plan *plan, double enough);
+// Where operators take `enough` seconds by themselves no more is found. Whether the plan is one of this model is not asked.
+Price pricing_of(Pricing *pricing, const Plan *plan, double enough);
 
 #endif

@@ -104,7 +104,7 @@ static bool search_used(Compilation *c, Contest *contest, const Plan *best, doub
   const Mesh mesh = fewer_mesh(c->arena, &c->mesh, axis, used);
   const ProblemSpace fewer = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = fewer_candidates, .ctx = &axis};
   const Plan same = fewer_plan(c->arena, best, &mesh, axis);
-  if (contest_is_less(cost, contest_price(contest, &same, INFINITY))) return false;
+  if (contest_is_less(cost, contest_price(contest, &same, INFINITY).seconds)) return false;
   SearchProblem *problem = new_problem(c, contest, &mesh, &fewer);
   if (problem == NULL) return false;
   const CfnSolution solution = solve(problem, budget);

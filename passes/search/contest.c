@@ -22,18 +22,24 @@ static bool is_better(const Contest *contest, double cost, int64_t need, bool fi
   return fits ? contest_is_less(cost, contest->cost) : need < contest->need;
 }
 
-double contest_price(Contest *contest, const Plan *plan, double enough) {
+Price contest_price(Contest *contest, const Plan *plan, double enough) {
   if (contest->pricing == NULL) contest->pricing = pricing_new(contest->c);
   return pricing_of(contest->pricing, plan, enough);
 }
 
-// A plan whose price does not rule it out.
-static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name) {
+// All that says whether it fits. tensors: at least so much.
+static Evaluation evaluate_fit(const Compilation *c, const Plan *plan, const TensorBytes *tensors) {
+  const double memory = c->machine->device.memory;
+  if (EVERYTHING * tensors->all > memory) return evaluate_plan(c, plan);
+  const Evaluation e = evaluate_cost(c, plan);
+  return e.refused == NULL && EVERYTHING * e.tensors.all > memory ? evaluate_plan(c, plan) : e;
+}
+
+// A plan that its price does not rule out.
+static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name, const TensorBytes *tensors) {
   const double memory = contest->c->machine->device.memory;
-  Evaluation e = evaluate_cost(contest->c, plan);
-  if (e.refused != NULL || (contest->fits && !is_better(contest, e.cost.step, 0, true))) return 0;
-  if (e.stored_bytes > memory && contest->any && (contest->fits || e.stored_bytes >= (double)contest->need)) return (int64_t)(e.stored_bytes - memory);
-  if (EVERYTHING * e.tensor_bytes > memory) e = evaluate_plan(contest->c, plan);
+  if (tensors->stored > memory && contest->any && (contest->fits || tensors->stored >= (double)contest->need)) return (int64_t)(tensors->stored - memory);
+  const Evaluation e = evaluate_fit(contest->c, plan, tensors);
   if (e.refused != NULL) return 0;
   const bool fits = (double)e.arena_bytes <= memory;
   if (is_better(contest, e.cost.step, e.arena_bytes, fits)) {
@@ -48,18 +54,18 @@ static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *na
 }
 
 // Whether a plan of this price can still be the best.
-static bool is_worth(const Contest *contest, double price) { return !contest->fits || contest_is_less(price, contest->cost); }
+static bool is_worth(const Contest *contest, const Price *price) { return !contest->fits || contest_is_less(price->seconds, contest->cost); }
 
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
-  const bool worth = !contest->fits || is_worth(contest, contest_price(contest, plan, contest->cost));
-  return worth ? evaluate_offer(contest, plan, name) : 0;
+  const Price price = contest_price(contest, plan, contest->fits ? contest->cost : 0);
+  return is_worth(contest, &price) ? evaluate_offer(contest, plan, name, &price.tensors) : 0;
 }
 
 double contest_step(const Compilation *c, const Plan *plan) {
   const double memory = c->machine->device.memory;
   Evaluation e = evaluate_cost(c, plan);
-  if (e.refused == NULL && e.stored_bytes > memory) return INFINITY;
-  if (e.refused == NULL && EVERYTHING * e.tensor_bytes > memory) e = evaluate_plan(c, plan);
+  if (e.refused == NULL && e.tensors.stored > memory) return INFINITY;
+  if (e.refused == NULL && EVERYTHING * e.tensors.all > memory) e = evaluate_plan(c, plan);
   if (e.refused != NULL) return 0;
   return (double)e.arena_bytes <= memory ? e.cost.step : INFINITY;
 }
@@ -67,7 +73,7 @@ double contest_step(const Compilation *c, const Plan *plan) {
 typedef struct Entrant {
   PlanSourceKind kind;
   Plan plan;
-  double price;
+  Price price;
 } Entrant;
 
 // All but one, priced. Returns how many there are.
@@ -94,10 +100,10 @@ void contest_offer_planners(Contest *contest, PlanSourceKind but) {
   for (int n = list_entrants(contest, but, entrants); n > 0; n--) {
     int first = 0;
     for (int i = 1; i < n; i++)
-      if (contest_is_less(entrants[i].price, entrants[first].price)) first = i;
+      if (contest_is_less(entrants[i].price.seconds, entrants[first].price.seconds)) first = i;
     const Entrant e = entrants[first];
     memmove(&entrants[first], &entrants[first + 1], sizeof *entrants * (size_t)(n - 1 - first));
-    if (!is_worth(contest, e.price) || (contest->fits && contest->c->any_plan)) return;
-    evaluate_offer(contest, &e.plan, plan_source_name(e.kind));
+    if (!is_worth(contest, &e.price) || (contest->fits && contest->c->any_plan)) return;
+    evaluate_offer(contest, &e.plan, plan_source_name(e.kind), &e.price.tensors);
   }
 }

@@ -25,8 +25,8 @@ Contest contest_new(const Compilation *c);
 bool contest_is_over(Contest *contest);
 // Whether a cost is less, and not only a sum of the same in another order.
 bool contest_is_less(double cost, double than);
-// What a step takes under a plan (pricing.h).
-double contest_price(Contest *contest, const Plan *plan, double enough);
+// Of a plan (pricing.h).
+Price contest_price(Contest *contest, const Plan *plan, double enough);
 // Offers a plan. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
 // What a step takes under a plan, in seconds; INFINITY: it does not fit; 0: it is no plan of this model.

@@ -197,7 +197,7 @@ static bool near(double a, double b) { return a == b || fabs(a - b) <= 1e-12 * f
 
 // What a plan is priced at is what its lowered graph takes.
 static void try_price(const Trial *t, const Plan *plan, const Evaluation *found) {
-  const double price = pricing_of(t->pricing, plan, INFINITY);
+  const double price = pricing_of(t->pricing, plan, INFINITY).seconds;
   if (!CHECK(near(price, found->cost.step))) fail_plan(t, plan, "the price", NULL, price, found->cost.step);
 }
 
