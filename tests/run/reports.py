@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COMPARED = [("mlp", ["--machine=p100x4x4", "--devices=8"]), ("lenet", ["--machine=k80x8", "--devices=3"])]
+COMPARED = [("mlp", ["--machine=p100x4x4", "--devices=8"]), ("lenet", ["--machine=k80x8", "--devices=3"]),
+            ("mlp", ["--machine=dgx-h100", "--devices=4096"])]
 SWEPT = [("mlp", "p100x4x4", ["data", "auto"], "devices", [1, 3, 5, 8]), ("lenet", "pcie2", ["owt"], "batch", [7, 64])]
 EXPLAINED = [("mlp", "p100x4x4", 8, "data", "dense1"), ("lenet", "k80x8", 3, "fsdp", "conv2.w"), ("alexnet", "p100x4x4", 4, "auto", "dense2"),
              ("lenet", "p100x4x4", 4, "auto", "conv1"), ("mlp", "k80x8", 3, "random:3", "image")]

@@ -301,6 +301,24 @@ static void try_exchange(const Mesh *mesh, const Shape *shape, const Layout *fro
   CHECK_INT(reshard_staged(mesh, shape, from, to), most);
 }
 
+// Whether parts are in order and equal, rank by rank.
+static void try_blocks(const Mesh *mesh, const Shape *shape, const Layout *whole, const Layout *parts) {
+  const uint32_t axes = reshard_axes(mesh, whole, parts);
+  Blocks blocks = {true, true};
+  for (int rank = 0; rank < mesh_ranks(mesh); rank++) {
+    int64_t before = 1; // elements of the whole in the dimensions before
+    for (int i = 0; i < shape->rank; i++) {
+      const int64_t w = held_by(mesh, shape, whole, rank, i).len, b = held_by(mesh, shape, parts, rank, i).len;
+      const bool divided = (layout_axes_of(parts, mesh->n_axes, i) & axes) != 0;
+      if (divided && before > 1) blocks.in_order = false;
+      if (divided && b * mesh_parts(mesh, axes) != w) blocks.equal = false;
+      before *= w;
+    }
+  }
+  const Blocks found = reshard_blocks(mesh, shape, whole, parts, axes);
+  CHECK(found.in_order == blocks.in_order && found.equal == blocks.equal);
+}
+
 static void exchanges_move_what_all_pairs_do(void) {
   static const Mesh meshes[] = {{.n_axes = 1, .axis = {{"a", 7}}},
                                 {.n_axes = 2, .axis = {{"a", 4}, {"b", 8}}},
@@ -313,6 +331,7 @@ static void exchanges_move_what_all_pairs_do(void) {
     for (int i = 0; i < shape.rank; i++) shape.extent[i] = 1 + below(&random, 20);
     const Layout from = draw_any(&random, mesh, &shape, trial % 3 == 0), to = draw_any(&random, mesh, &shape, trial % 2 == 0);
     try_exchange(mesh, &shape, &from, &to);
+    try_blocks(mesh, &shape, &from, &to);
   }
 }
 
