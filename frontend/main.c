@@ -211,11 +211,11 @@ static void report_predicted(const Driver *d, const Compilation *c) {
 // Whether the program fits the devices of its machine; a plan that was read from a file is taken as it is.
 static bool fits_machine(Driver *d, const AstFile *file, const Compilation *c) {
   if (c->machine == NULL) return true;
-  const double need = (double)c->program->arena_bytes, have = c->machine->device.memory;
+  const double need = (double)c->program->arena_bytes;
   if (!d->options.quiet) report_predicted(d, c);
-  if (need <= have) return true;
+  if (need <= c->machine->device.memory) return true;
   const bool read = c->plan_source.kind == PLAN_FILE;
-  fprintf(stderr, "parcc: %s: a device needs %.3g GiB and has %.3g GiB\n", read ? "warning" : "error", need / GIB, have / GIB);
+  fprintf(stderr, "parcc: %s: %s\n", read ? "warning" : "error", machine_lacks_text(d->arena, c->machine, need));
   const bool is_auto = c->plan_source.kind == PLAN_AUTO;
   fprintf(stderr, "parcc: note: %s\n",
           is_auto ? driver_what_fits(d, file, c->model->batch) : "--search=auto looks for a plan that needs less");

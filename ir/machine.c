@@ -31,6 +31,14 @@ const char *machine_levels_text(Arena *arena, const Machine *machine) {
   return text.len > 0 ? text_str(&text) : "one device";
 }
 
+const char *machine_lacks_text(Arena *arena, const Machine *machine, double need) {
+  for (int digits = 3;; digits++) {
+    const char *needs = arena_printf(arena, "%.*g", digits, need / GIB);
+    const char *has = arena_printf(arena, "%.*g", digits, machine->device.memory / GIB);
+    if (digits == 17 || !str_eq(needs, has)) return arena_printf(arena, "a device needs %s GiB and has %s GiB", needs, has);
+  }
+}
+
 // ---- meshes --------------------------------------------------------------------------------------------------------
 
 // The members in use at every level up to `level`: the fewest of the outermost that leave what the inner ones can divide.

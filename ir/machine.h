@@ -50,6 +50,8 @@ int machine_unit(const Machine *machine, int level);
 const char *machine_unit_name(const Machine *machine, int level);
 const char *machine_devices_text(Arena *arena, const Machine *machine, int devices); // "8 devices of p100x4x4"
 const char *machine_levels_text(Arena *arena, const Machine *machine);               // "4 nodes of 4 gpus"
+// What of a device's memory is too much for it, in as many digits as tell the two apart: "a device needs 8.12 GiB and has 7.45 GiB".
+const char *machine_lacks_text(Arena *arena, const Machine *machine, double need);
 // The mesh of that many of its devices: an axis for every level that has more than one member, slowest first. As few units
 // of the outer levels as divide them evenly: 12 devices on nodes of 8 are node=2,gpu=6. False where nothing divides them, or
 // the machine has fewer: nearest[] are then the next smaller and larger numbers that work, 0 for none.

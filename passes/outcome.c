@@ -8,13 +8,12 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
                .seconds = seconds};
   if (plan == NULL) return o;
   const Evaluation found = evaluate_plan(c, plan);
-  const double have = c->machine->device.memory;
   o.mesh = plan->mesh;
   o.reason = found.refused;
   o.cost = found.cost;
   o.profile = found.profile;
   o.memory = (double)found.arena_bytes;
-  if (o.memory > have) o.reason = arena_printf(c->arena, "needs %.3g GiB, a device has %.3g GiB", o.memory / GIB, have / GIB);
+  if (o.memory > c->machine->device.memory) o.reason = machine_lacks_text(c->arena, c->machine, o.memory);
   return o;
 }
 

@@ -213,6 +213,15 @@ static void presets_are_machines(void) {
   arena_free(arena);
 }
 
+static void what_is_lacking_can_be_seen(void) {
+  Arena *arena = arena_new();
+  const Machine m = {.device.memory = 8e9};
+  CHECK_STR(machine_lacks_text(arena, &m, 16.0 * GIB), "a device needs 16 GiB and has 7.45 GiB");
+  CHECK_STR(machine_lacks_text(arena, &m, 8.001e9), "a device needs 7.452 GiB and has 7.451 GiB");
+  CHECK_STR(machine_lacks_text(arena, &m, 8e9 + 1), "a device needs 7.450580598 GiB and has 7.450580597 GiB");
+  arena_free(arena);
+}
+
 CHECKS(TEST(a_machine_is_read), TEST(a_machine_prints_as_it_is_read), TEST(no_bit_is_lost_in_print),
        TEST(meshes_follow_from_machines), TEST(every_number_of_devices_is_answered), TEST(no_text_breaks_the_reader),
-       TEST(presets_are_machines))
+       TEST(presets_are_machines), TEST(what_is_lacking_can_be_seen))
