@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,6 +73,29 @@ static bool write_in_place(const char *path, OutputWrite *write, const void *wha
   return error == 0;
 }
 
+// The temporary file that is being written; NULL: none is.
+static const char *volatile unfinished;
+
+static void remove_unfinished(int number) {
+  if (unfinished != NULL) unlink(unfinished);
+  raise(number); // which ends the compiler once this returns
+}
+
+// Has signals that end the compiler remove the file first. One that is ignored stays so.
+static void begin_unfinished(const char *path) {
+  static const int ending[] = {SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+  static bool begun = false;
+  unfinished = path;
+  for (size_t i = 0; i < sizeof ending / sizeof ending[0] && !begun; i++) {
+    struct sigaction action;
+    if (sigaction(ending[i], NULL, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = remove_unfinished;
+    action.sa_flags = SA_RESETHAND;
+    sigaction(ending[i], &action, NULL);
+  }
+  begun = true;
+}
+
 bool output_written(Arena *arena, const char *path, OutputWrite *write, const void *what) {
   struct stat status;
   const bool exists = stat(path, &status) == 0;
@@ -79,6 +103,7 @@ bool output_written(Arena *arena, const char *path, OutputWrite *write, const vo
   char *resolved = exists ? realpath(path, NULL) : NULL; // a symbolic link stays one
   const char *dst = resolved != NULL ? resolved : path;
   const char *temporary = arena_printf(arena, "%s.%ld.tmp", dst, (long)getpid());
+  begin_unfinished(temporary);
   const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL, exists ? status.st_mode & 0777 : 0666);
   FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
   int error = file != NULL ? write_and_close(file, write, what) : errno;
@@ -87,6 +112,7 @@ bool output_written(Arena *arena, const char *path, OutputWrite *write, const vo
     if (fd >= 0) unlink(temporary);
     complain("write", path, error);
   }
+  unfinished = NULL;
   free(resolved);
   return error == 0;
 }

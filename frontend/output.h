@@ -9,7 +9,8 @@ char *input_file(Arena *arena, const char *path, size_t *len);
 // The same of a file that errors will point into, where it is called `name`.
 char *input_source(Arena *arena, const char *path, const char *name, size_t *len);
 // Writes the text to a temporary file beside `path` and renames it, so that `path` holds the old text or the new one, never
-// a part. What is not a regular file (a device, a pipe) is written in place. On failure says why and returns false.
+// a part, and none is left where a signal ends the compiler (SIGKILL leaves the temporary file). What is not a regular file
+// (a device, a pipe) is written in place. On failure says why and returns false.
 bool output_file(Arena *arena, const char *path, const char *text);
 // The same of what `write` writes to the file, which may be more than is to be held in memory.
 typedef void OutputWrite(FILE *file, const void *what);

@@ -130,6 +130,8 @@ if [ -c /dev/full ]; then
   "$PARCC" m.dnn -o - >/dev/full 2>stderr
   check "a full disk is told" [ $? -eq 1 ]
 fi
+(ulimit -f 1; "$PARCC" m.dnn -o ended.cu) 2>/dev/null
+check "a signal that ends the compiler meanwhile leaves no program" [ $? -ne 0 -a ! -e ended.cu ]
 check "no temporary files are left" [ -z "$(find . -name '*.tmp')" ]
 
 expect 0 '' m.dnn --ranks 2 --plan-out data.plan
