@@ -78,7 +78,7 @@ static const char *search_factors(Compilation *c, Contest *contest, int64_t budg
   const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = factors_candidates, .ctx = &factors, .most = FACTORS_MOST};
   SearchProblem *problem = new_problem(c, contest, &factors.mesh, &space);
   if (problem == NULL) return NULL;
-  const CfnSolution solution = solve(problem, budget);
+  const CfnSolution solution = solve(problem, 2 * budget); // values are some times as many
   const Plan plan = problem_plan(problem, solution.value), merged = factors_merge(c->arena, &factors, &c->mesh, &plan);
   contest_offer(contest, &merged, NULL);
   contest_offer(contest, &plan, NULL); // unequal blocks are others on fewer axes

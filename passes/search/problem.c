@@ -139,23 +139,30 @@ static bool **all_needed(const SearchProblem *p) {
   return needed;
 }
 
+// Where not all tensors have tables the network says too little of some. What its optimum lies in is then told apart, until the optimum
+// is one of which it says what it costs; as long as it is found, for little more is to be found after that.
 CfnSolution problem_solve(SearchProblem *p, int64_t budget) {
-  enum { ROUNDS = 3 };
-  CfnSolution best = cfn_solve(&p->cfn, budget, NULL);
+  enum { ROUNDS = 24, INEXACT = 3, OF_ROUND = 10, OF_ROUNDS = 60 }; // and budgets that a round may spend, and all of them
+  CfnSolution best = cfn_solve(&p->cfn, budget, NULL), found = best;
   p->solved = &p->cfn;
   if (p->n_approximate == 0 || !best.feasible) return best;
-  bool **needed = all_needed(p);
+  bool **needed = all_needed(p), better = true;
+  int64_t spent = 0;
   p->scratch = arena_new();
   best.cost = tables_cost(p->tables, best.value);
-  for (int round = 0, left = p->n_approximate; round < ROUNDS && !is_proved(&best); round++) {
-    if (!cfn_prune(p->solved, best.cost, needed)) break;
+  for (int round = 0, left = p->n_approximate; round < ROUNDS && left > 0 && found.feasible && !is_proved(&best); round++) {
+    const bool exact = found.bound == found.cost, seen = tables_see(p->tables, found.value);
+    const bool pruned = better && cfn_prune(p->solved, best.cost, needed);
+    if ((!seen && !pruned) || (!exact && round >= INEXACT) || spent > OF_ROUNDS * budget) break;
+    const double before = best.cost;
     Cfn *cfn = NEW(p->arena, Cfn);
     *cfn = tables_refine(p->tables, needed, &left);
-    const CfnSolution found = cfn_solve(cfn, budget, best.value);
+    found = cfn_solve(cfn, exact ? OF_ROUND * budget : budget, best.value);
+    spent += found.operations;
     p->solved = cfn;
     take_better(p, &found, &best);
+    better = best.cost < before;
     best.bound = fmin(fmax(best.bound, found.bound), best.cost); // what costs less than the best is in the network
-    if (left == 0) break;
   }
   if (is_proved(&best)) best.bound = best.cost;
   arena_free(p->scratch);

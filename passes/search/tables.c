@@ -2,31 +2,11 @@
 //
 // What k groups want of a tensor takes at least as much as the dearest of it takes alone, and so at least the mean of what each takes
 // alone: a sum of functions of two groups.
-#include "tables.h"
+#include "tables_inner.h"
 
 #include <math.h>
 
-enum { MAX_TABLE = 1 << 14, OFTEN = 1 << 10 }; // every OFTEN entries it is seen whether it is time to end
-
-typedef VEC(const Port *) PortList;
-
-typedef struct Approximated { // a tensor
-  int tensor;
-  int first, n; // its functions in p->cfn
-} Approximated;
-
-struct Tables {
-  SearchProblem *p;
-  Ports *ports;
-  double *const *own; // by group
-  Numbers cost_numbers, table_numbers;
-  VEC(double) costs;
-  VEC(const double *) tables;
-  PortList *of; // by tensor
-  VEC(Approximated) approximated;
-  int64_t entries; // of tables larger than MAX_TABLE
-  bool bounded, ended; // it is built, and ends when that is too much or takes too long; it has
-};
+enum { OFTEN = 1 << 10 }; // every OFTEN entries it is seen whether it is time to end
 
 // ---- one cost ------------------------------------------------------------------------------------------------------
 
@@ -74,8 +54,7 @@ static Wants wants_of(Tables *t, const Tensor *tensor, const int *state, int n) 
   return wants;
 }
 
-// Of a tensor that is touched as these states say.
-static double tensor_cost(Tables *t, const Tensor *tensor, const int *state, int n) {
+double tables_tensor_cost(Tables *t, const Tensor *tensor, const int *state, int n) {
   const Wants wants = wants_of(t, tensor, state, n);
   if (wants.n == 0) return 0;
   if (wants.n == 1) {
@@ -110,7 +89,7 @@ static const double *make_table(Tables *t, const Shared *shared, int64_t size) {
     int *state = NEW_ARRAY(t->p->scratch, int, shared->n + shared->fixed.len);
     for (int i = 0; i < shared->n; i++) state[i] = shared->port[i]->state[class[i]];
     for (int i = 0; i < shared->fixed.len; i++) state[shared->n + i] = shared->fixed.at[i];
-    cost[entry] = tensor_cost(t, shared->tensor, state, shared->n + shared->fixed.len);
+    cost[entry] = tables_tensor_cost(t, shared->tensor, state, shared->n + shared->fixed.len);
     for (int i = shared->n - 1; i >= 0 && ++class[i] == shared->port[i]->n_states; i--) class[i] = 0;
     arena_reset(t->p->scratch);
   }
@@ -155,8 +134,6 @@ static void add_inner(Tables *t, const Shared *shared) {
 
 // ---- tensors -------------------------------------------------------------------------------------------------------
 
-static bool is_maker(const Ports *ports, const Port *port) { return ports->states.at[port->state[0]].made >= 0; }
-
 static const double *scaled(Arena *arena, const double *table, int64_t size, double by) {
   double *copy = NEW_ARRAY(arena, double, size);
   for (int64_t i = 0; i < size; i++) copy[i] = table[i] * by;
@@ -187,7 +164,7 @@ static void add_pairs(Tables *t, int tensor, const PortList *ports) {
   const Port *maker = NULL;
   const int first = t->p->cfn.functions.len;
   for (int i = 0; i < ports->len; i++)
-    if (is_maker(t->ports, ports->at[i])) maker = ports->at[i];
+    if (port_makes(t->ports, ports->at[i])) maker = ports->at[i];
   for (int i = 0; i < ports->len; i++) {
     Shared pair = {.tensor = graph_tensor(t->p->groups.graph, tensor)};
     if (ports->at[i] == maker) continue;
@@ -228,10 +205,18 @@ Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
     arena_reset(p->scratch);
   }
   tables->bounded = false;
+  tables->seen = NEW_ARRAY(p->arena, ClassList, ports->list_numbers.len);
   return tables->ended ? NULL : tables;
 }
 
 // ---- what is not exact ---------------------------------------------------------------------------------------------
+
+double tables_true_cost(Tables *t, const Approximated *a, const int *value) {
+  const PortList *ports = &t->of[a->tensor];
+  int *state = NEW_ARRAY(t->p->scratch, int, ports->len);
+  for (int i = 0; i < ports->len; i++) state[i] = ports->at[i]->state[port_class(ports->at[i], value)];
+  return tables_tensor_cost(t, graph_tensor(t->p->groups.graph, a->tensor), state, ports->len);
+}
 
 double tables_cost(Tables *t, const int *value) {
   const Cfn *cfn = &t->p->cfn;
@@ -244,16 +229,15 @@ double tables_cost(Tables *t, const int *value) {
       sum += cfn_function_cost(&cfn->functions.at[i], value);
       continue;
     }
-    const PortList *ports = &t->of[a->tensor];
-    int *state = NEW_ARRAY(t->p->scratch, int, ports->len);
-    for (int k = 0; k < ports->len; k++) state[k] = ports->at[k]->state[ports->at[k]->class_of[value[ports->at[k]->group]]];
-    sum += tensor_cost(t, graph_tensor(t->p->groups.graph, a->tensor), state, ports->len);
+    sum += tables_true_cost(t, a, value);
     arena_reset(t->p->scratch);
     i = a->first + a->n - 1;
     approximated++;
   }
   return sum;
 }
+
+// ---- what is left of tables when values are not needed -------------------------------------------------------------
 
 // A port with the states that needed values have.
 static const Port *needed_port(Tables *t, const Port *port, const bool *needed) {
@@ -310,6 +294,7 @@ Cfn tables_refine(Tables *t, bool *const *needed, int *left) {
     const Approximated *tensor = &t->approximated.at[a++];
     if (!refine_tensor(t, tensor->tensor, needed, &cfn)) {
       for (int k = 0; k < tensor->n; k++) vec_push(t->p->arena, &cfn.functions, all->functions.at[tensor->first + k]);
+      tables_add_seen(t, tensor, &cfn);
       ++*left;
     }
     i = tensor->first + tensor->n - 1;

@@ -13,8 +13,11 @@ typedef struct Tables Tables;
 Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own);
 // What an assignment costs, all tensors paid as they are.
 double tables_cost(Tables *t, const int *value);
+// Of tensors that cost more in an assignment than p->cfn counts, how they lie in it is told apart from now on (tables_refine), where
+// that is not too much. False: of none is there anything new.
+bool tables_see(Tables *t, const int *value);
 // The network in which only the values that are needed are allowed, all others INFINITY, and every tensor that is not exact in
-// p->cfn is, if what is left of its table is small enough; *left: how many are not.
+// p->cfn is, if what is left of its table is small enough; of others what was seen costs what it does. *left: how many there are.
 Cfn tables_refine(Tables *t, bool *const *needed, int *left);
 
 #endif
