@@ -215,6 +215,35 @@ static Term function_call(Stmt *s, const AstExpr *expr, Fn fn) {
   return failed ? term_failed() : term_call(s, expr->loc, fn, args);
 }
 
+// Whether an expression has an element of a tensor at an iteration dimension, as g[n, c] is.
+static bool has_element(const Stmt *s, const AstExpr *expr) {
+  switch (expr->kind) {
+  case AST_UNARY: return has_element(s, expr->lhs);
+  case AST_BINARY: return has_element(s, expr->lhs) || has_element(s, expr->rhs);
+  case AST_INDEX:
+    for (int i = 0; i < expr->args.len; i++) {
+      const AstExpr *at = expr->args.at[i].value;
+      if (at->kind == AST_NAME && stmt_binder(s, at->text, false) != NULL) return true;
+      if (at->kind == AST_PACK && stmt_binder(s, at->text, true) != NULL) return true;
+    }
+    return false;
+  default: return false;
+  }
+}
+
+// An operator or a layer takes tensors: its arguments are no index expressions.
+static bool takes_elements(Stmt *s, const AstExpr *call) {
+  for (int i = 0; i < call->args.len; i++) {
+    const AstExpr *arg = call->args.at[i].value;
+    if (!has_element(s, arg)) continue;
+    elab_error(s->e, arg->loc,
+               "'%s' takes whole tensors, not elements: the indices stand behind the call, as in %s(x)[i, j]",
+               call->text, call->text);
+    return true;
+  }
+  return false;
+}
+
 static Term call_term(Stmt *s, const AstExpr *expr) {
   Def *def = elab_find_def(s->e, expr->text);
   const bool scalar = (def != NULL && def->ast->kind == AST_FN) || elab_scalar_fn(s->e, expr->text) >= 0;
@@ -224,6 +253,7 @@ static Term call_term(Stmt *s, const AstExpr *expr) {
     return random_term(s, expr, str_eq(expr->text, "normal"));
   const int fn = elab_scalar_fn(s->e, expr->text);
   if (fn >= 0) return function_call(s, expr, (Fn)fn);
+  if (def != NULL && takes_elements(s, expr)) return term_failed();
   return value_term(s, elab_call(s->e, expr), expr->loc);
 }
 

@@ -284,7 +284,7 @@ static const OptionSpec table[] = {
     {'o', NULL, "OUT.cu", apply_out, "write the program to OUT.cu (- for standard output; default: MODEL_par.cu here)"},
     {'D', NULL, "NAME=VALUE", apply_define, "set a parameter of the model"},
     {0, "dtype", "f32|f64", apply_dtype, "the type of real numbers (default f32)"},
-    {0, "machine", "NAME|FILE", apply_machine, "the machine the program is for: a name, or a file; list: print the names"},
+    {0, "machine", "NAME|FILE", apply_machine, "the machine the program is for: a name (--machine=list prints them), or a file like those of samples/machines"},
     {0, "profile", "FILE", apply_profile, "times of operators that were measured on the machine: they count in place of formulas"},
     {0, "profile-out", "FILE", apply_profile_out, "write a profile of the plan's operators, as predicted; a program is written only with -o"},
     {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
@@ -315,6 +315,22 @@ static const OptionSpec table[] = {
 };
 enum { TABLE_LEN = sizeof table / sizeof table[0] };
 
+// Prints a text beside what it explains, in lines of at most HELP_WIDTH columns, broken at blanks.
+static void print_entry(const char *left, const char *text) {
+  enum { HELP_TEXT = 23, HELP_WIDTH = 100 };
+  int column = printf("  %-20s", left);
+  for (const char *at = text; *at != '\0';) {
+    const int len = (int)strcspn(at, " ");
+    if (column > HELP_TEXT && column + 1 + len > HELP_WIDTH) {
+      putchar('\n');
+      column = printf("%*s", HELP_TEXT - 1, "");
+    }
+    column += printf(" %.*s", len, at);
+    at += len + (at[len] == ' ');
+  }
+  putchar('\n');
+}
+
 static int apply_help(Parser *p, const char *value) {
   (void)value;
   puts("usage: parcc MODEL.dnn [-o OUT.cu] [options]\n"
@@ -329,10 +345,10 @@ static int apply_help(Parser *p, const char *value) {
     if (spec->letter != 0) text_printf(&left, "-%c%s", spec->letter, spec->name != NULL ? ", " : "");
     if (spec->name != NULL) text_printf(&left, "--%s", spec->name);
     if (spec->value != NULL) text_printf(&left, "%s%s", spec->name != NULL ? "=" : " ", spec->value);
-    printf("  %-20s %s\n", text_str(&left), spec->help);
+    print_entry(text_str(&left), spec->help);
   }
   puts("\npasses:");
-  for (int i = 0; i < p->n_stages; i++) printf("  %-20s %s\n", p->stages[i].name, p->stages[i].summary);
+  for (int i = 0; i < p->n_stages; i++) print_entry(p->stages[i].name, p->stages[i].summary);
   puts("\nexit code: 0 right, 1 the input is at fault, 2 the command line is, 3 the compiler is");
   return EXIT_RIGHT;
 }
