@@ -33,7 +33,8 @@ parcc=$(cd "$(dirname "$parcc")" && pwd)/$(basename "$parcc")
 [ -n "$targets" ] || targets=$here
 
 tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT INT TERM
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM
 passed=0 failed=0 updated=0
 
 pass() { passed=$((passed + 1)); }
