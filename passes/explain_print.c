@@ -73,7 +73,7 @@ static void print_next(Arena *arena, const Explanation *x, const ExplainedGroup 
   if (g->runner_up_choice != NULL && is_less(x, g))
     text_printf(out, "  such plans were not searched: --mesh=%s does\n", mesh_text(arena, &x->compilation->mesh));
   if (g->next != NULL)
-    text_printf(out, "  all else kept, the next best is  %s: %s\n", g->next->choice, step_text(arena, g->next->step, x->step));
+    text_printf(out, "  all else kept, the best other way is  %s: %s\n", g->next->choice, step_text(arena, g->next->step, x->step));
   else if (g->runner_up_choice == NULL && !g->none_fits) text_printf(out, "  there is nothing else that it could do\n");
 }
 

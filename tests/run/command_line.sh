@@ -265,7 +265,7 @@ expect 1 "'halves' is no operator by itself: it uses half" defs.dnn --show-strat
 expect 1 "'transpose' is no operator by itself: it is part of what reads it" other.dnn --show-strategies=transpose
 expect 1 "no example can be made of its definition" other.dnn --show-strategies=concat
 expect 2 'does not go with -o' other.dnn --show-strategies=all -o other.cu
-expect 0 'all else kept, the next best is' m.dnn --machine=pcie2 --search=data --explain dense1
+expect 0 'all else kept, the best other way is' m.dnn --machine=pcie2 --search=data --explain dense1
 expect 0 '  runner-up  ' m.dnn --machine=pcie2 --search=auto --explain dense1.y
 expect 0 '  left out: pin: ' m.dnn --machine=pcie2 --search=data --explain x --candidates
 check "--explain writes no program" [ ! -e m_par.cu ]
