@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LONGEST = 64 };
+enum { LONGEST = 64, PART = 3 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
@@ -34,5 +34,7 @@ const char *suggest_nearest(const char *word, const char *const *candidates, int
     nearest = candidates[i];
     limit = distance - 1;
   }
+  for (int i = 0; i < n && nearest == NULL && letters >= PART; i++)
+    if (strstr(candidates[i], word) != NULL) nearest = candidates[i];
   return nearest;
 }

@@ -27,8 +27,7 @@ static const char *idle_axes(const Compilation *c, const Plan *plan) {
     else if (plan->mesh.axis[a].size > 1) text_printf(&text, "%s%s", text.len > 0 ? ", " : "", plan->mesh.axis[a].name);
   }
   if (text.len == 0) return NULL;
-  const char *devices = ranks == 1 ? "device" : "devices";
-  return arena_printf(c->arena, "along %s all ranks do the same: %d %s would do", text_str(&text), ranks, devices);
+  return arena_printf(c->arena, "along %s all ranks do the same: --devices=%d would do", text_str(&text), ranks);
 }
 
 // finer: what is known of finer meshes, or NULL.

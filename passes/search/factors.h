@@ -23,7 +23,7 @@ typedef struct Factors {
 Factors factors_on(Arena *arena, const Mesh *mesh, const Mesh *finer);
 // All prime factors of a machine's mesh. False: no axis has several.
 bool factors_of_mesh(Arena *arena, const Mesh *mesh, Factors *factors);
-// About the most steps of ways between layouts that a search of them may take: a second or two.
+// About the most steps of ways between layouts that a search of them may take: some seconds.
 static const double FACTORS_MOST = 20e6;
 ProblemCandidates factors_candidates; // ctx: a Factors
 // The plan on as few axes as tell its lines apart: factors of a level along which every line says the same become one.

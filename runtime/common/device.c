@@ -31,6 +31,15 @@ static void add_comm(ncclComm_t comm) {
   if (grown == NULL) fail_alone(FAIL_RUN, "out of memory");
 }
 
+int device_count(void) {
+  int devices = 0;
+  const cudaError_t error = cudaGetDeviceCount(&devices);
+  if (error != cudaSuccess || devices < 1)
+    fail_alone(FAIL_RUN, "there is no device on this machine that can be used (%s); 'parcc-cc --target=host' builds the same program for processors",
+               error != cudaSuccess ? cudaGetErrorString(error) : "none was found");
+  return devices;
+}
+
 // NCCL refuses two ranks on one device.
 static void choose_device(void) {
 #ifdef PARCC_STAGED
@@ -38,9 +47,7 @@ static void choose_device(void) {
 #else
   const bool can_share = false;
 #endif
-  int devices = 0;
-  CHECK_CUDA(cudaGetDeviceCount(&devices));
-  if (devices < 1) fail_alone(FAIL_RUN, "there is no device on this machine");
+  const int devices = device_count();
   if (run.world.local_ranks > devices && !can_share)
     fail_alone(
         FAIL_RUN,

@@ -114,8 +114,7 @@ void handshake_program(const char *program) {
 // ---- machines and data
 
 static void add_devices(Traits *list) {
-  int devices = 0;
-  CHECK_CUDA(cudaGetDeviceCount(&devices));
+  const int devices = device_count();
   Trait *trait = add(list, "the number of devices that they see");
   gethostname(trait->group, sizeof trait->group - 1); // another machine may have others
   snprintf(trait->value, sizeof trait->value, "%d", devices);

@@ -29,6 +29,7 @@ typedef struct {
 extern Run run;
 
 // ---- device.c: streams, cuBLAS, NCCL, memory
+int device_count(void); // on this machine; ends the run where there is none
 void device_start(void);
 void device_finish(void);
 size_t device_bytes(void); // that the program has allocated: its arena

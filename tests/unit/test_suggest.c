@@ -16,6 +16,12 @@ static void slips_are_found(void) {
   CHECK_STR(nearest("relu"), "relu");
 }
 
+static void parts_are_found(void) {
+  CHECK_STR(nearest("pool"), "maxpool"); // the first that has it
+  CHECK_STR(nearest("drop"), "dropout");
+  CHECK_STR(nearest("so"), 0); // too short
+}
+
 static void strangers_are_not(void) {
   CHECK_STR(nearest("batchnorm"), 0);
   CHECK_STR(nearest("x"), 0);
@@ -24,4 +30,4 @@ static void strangers_are_not(void) {
   CHECK_STR(suggest_nearest("conv", words, 0), 0);
 }
 
-CHECKS(TEST(slips_are_found), TEST(strangers_are_not))
+CHECKS(TEST(slips_are_found), TEST(parts_are_found), TEST(strangers_are_not))
