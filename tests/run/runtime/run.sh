@@ -252,7 +252,7 @@ if command -v nvcc >/dev/null 2>&1 && [ -f "$build/lib/libparcc_rt_cuda.a" ]; th
   cuda -arch sm_75,sm_80,sm_90 -Wall -Wextra "$here/mlp.cu"
   cuda -arch sm_90 -DREAL64 -Wall -Wextra "$here/mlp.cu"
   right "a program for GPUs tells its options" sh -c './cuda --help | grep -q Usage'
-  nvidia-smi -L >/dev/null 2>&1 || wrong 1 "parcc-cc --target=host" "a program for GPUs where there is none" ./cuda --data synthetic
+  nvidia-smi -L >/dev/null 2>&1 || wrong 1 "parcc-cc --target=host" "a program for GPUs where there is none" on 4 ./cuda --data synthetic
   wrong 1 nothing "a program that nvcc does not compile" "$parcc_cc" --target=cuda -arch sm_80 broken.cu -o kept
   [ "$(cat kept)" = old ] && pass || fail "a failing nvcc leaves what was there"
   wrong 2 "unknown GPU architecture" "an unknown architecture" "$parcc_cc" --target=cuda -arch 'gfx90;a' "$here/random.cu" -o x
