@@ -50,12 +50,10 @@ void index_range(const Index *a, const int64_t *extent, int n_dims, int64_t *lo,
   }
 }
 
-static int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
-
 Index index_substitute(const Index *a, const Index *by, int n_dims) {
   int64_t div = 1; // the common divisor of all substitutes
   for (int d = 0; d < n_dims; d++)
-    if (a->coef[d] != 0) div = div / gcd(div, by[d].div) * by[d].div;
+    if (a->coef[d] != 0) div = div / gcd_i64(div, by[d].div) * by[d].div;
   Index result = index_const(a->base * div);
   for (int d = 0; d < n_dims; d++) {
     if (a->coef[d] == 0) continue;

@@ -20,16 +20,6 @@ Pricing *pricing_new(const Compilation *c) {
   return p;
 }
 
-// Of the operators that cost_of_graph counts.
-static double operators(const CostModel *model, const Graph *train) {
-  double sum = 0;
-  for (int i = 0; i < train->ops.len; i++) {
-    const Op *op = &train->ops.at[i];
-    if (op->phase != PHASE_REPORT && op->phase != PHASE_INIT) sum += cost_of_op(model, train, op);
-  }
-  return sum;
-}
-
 TensorBytes tensor_bytes(const CostModel *model, const Graph *train) {
   TensorBytes sum = {0, 0};
   for (int t = 0; t < train->tensors.len; t++) {
@@ -50,7 +40,7 @@ Price pricing_of(Pricing *p, const Plan *plan, double enough) {
   plan_resolve_stored(&planner);
   plan_settle(&planner, p->model.train);
   const CostModel model = cost_model(arena, p->c->machine, &mesh, p->model.f64);
-  Price price = {operators(&model, p->model.train), tensor_bytes(&model, p->model.train)};
+  Price price = {cost_of_graph(&model, p->model.train).step, tensor_bytes(&model, p->model.train)}; // no change of layout is in it
   if (price.seconds < enough) {
     Graph graph = *p->model.train; // what is demanded of it goes with the plan
     graph.arena = arena;

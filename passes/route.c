@@ -226,14 +226,7 @@ static int layout_of_state(const Search *s, State *state) {
 
 // ---- the search ----------------------------------------------------------------------------------------------------
 
-static int64_t common_multiple(int64_t a, int64_t b) {
-  int64_t x = a, y = b;
-  while (y != 0) {
-    const int64_t rest = x % y;
-    x = y, y = rest;
-  }
-  return a / x * b;
-}
+static int64_t common_multiple(int64_t a, int64_t b) { return a / gcd_i64(a, b) * b; }
 
 // Into how many equal blocks a dimension is cut; 0: they are not equal, or windows.
 static int64_t equal_blocks(const Mesh *mesh, const Layout *layout, int dim, int64_t extent) {

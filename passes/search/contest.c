@@ -27,12 +27,15 @@ Price contest_price(Contest *contest, const Plan *plan, double enough) {
   return pricing_of(contest->pricing, plan, enough);
 }
 
+// What was evaluated, lowered if only that tells whether it fits.
+static Evaluation lower_to_see(const Compilation *c, const Plan *plan, Evaluation e) {
+  return e.refused == NULL && EVERYTHING * e.tensors.all > c->machine->device.memory ? evaluate_plan(c, plan) : e;
+}
+
 // All that says whether it fits. tensors: at least so much.
 static Evaluation evaluate_fit(const Compilation *c, const Plan *plan, const TensorBytes *tensors) {
-  const double memory = c->machine->device.memory;
-  if (EVERYTHING * tensors->all > memory) return evaluate_plan(c, plan);
-  const Evaluation e = evaluate_cost(c, plan);
-  return e.refused == NULL && EVERYTHING * e.tensors.all > memory ? evaluate_plan(c, plan) : e;
+  if (EVERYTHING * tensors->all > c->machine->device.memory) return evaluate_plan(c, plan);
+  return lower_to_see(c, plan, evaluate_cost(c, plan));
 }
 
 // A plan that its price does not rule out.
@@ -65,7 +68,7 @@ double contest_step(const Compilation *c, const Plan *plan) {
   const double memory = c->machine->device.memory;
   Evaluation e = evaluate_cost(c, plan);
   if (e.refused == NULL && e.tensors.stored > memory) return INFINITY;
-  if (e.refused == NULL && EVERYTHING * e.tensors.all > memory) e = evaluate_plan(c, plan);
+  e = lower_to_see(c, plan, e);
   if (e.refused != NULL) return 0;
   return (double)e.arena_bytes <= memory ? e.cost.step : INFINITY;
 }

@@ -50,14 +50,6 @@ static int64_t place_of(const Listing *l, int choice) {
   return l->place[choice] == DIM_SAMPLES ? DIM_SAMPLES : DIM_SAMPLES + 2 + dims + (int64_t)l->place[choice];
 }
 
-static bool have_common_divisor(int x, int y) {
-  while (y != 0) {
-    const int rest = x % y;
-    x = y, y = rest;
-  }
-  return x > 1;
-}
-
 // Whether a choice along a factor goes with those along the factors before it.
 static bool goes_with(const Listing *l, int factor, int choice) {
   const Mesh *mesh = &l->factors->mesh;
@@ -65,7 +57,7 @@ static bool goes_with(const Listing *l, int factor, int choice) {
   int things = 1;
   if (l->factors->most == 0) return true;
   for (int f = 0; f < factor; f++) {
-    const bool alike = l->factors->level[f] == l->factors->level[factor] && have_common_divisor(mesh->axis[f].size, mesh->axis[factor].size);
+    const bool alike = l->factors->level[f] == l->factors->level[factor] && gcd_i64(mesh->axis[f].size, mesh->axis[factor].size) > 1;
     if (alike && place_of(l, choice) < place_of(l, before[f])) return false;
     bool again = before[f] == choice || mesh->axis[f].size == 1;
     for (int e = 0; e < f; e++) again |= before[e] == before[f];

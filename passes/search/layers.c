@@ -178,8 +178,6 @@ static void list_edges(Builder *b) {
 
 // ---- dimensions ----------------------------------------------------------------------------------------------------
 
-static int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
-
 // The dimensions of the operators of all layers, as sets with at most one of each operator.
 typedef struct DimSets {
   Builder *b;
@@ -199,7 +197,7 @@ static void join(DimSets *s, int x, int y) {
   LayerDim *to = &s->list.at[x];
   const LayerDim *from = &s->list.at[y];
   if (share_op(s, from, x)) return;
-  to->extent = gcd(to->extent, from->extent);
+  to->extent = gcd_i64(to->extent, from->extent);
   for (int i = 0; i < from->members.len; i++) {
     const GroupMember member = from->members.at[i];
     vec_push(s->b->arena, &to->members, member);
@@ -231,7 +229,7 @@ static void list_sets(DimSets *s) {
       for (int m = 0; m < of->members.len; m++) {
         const GroupMember member = of->members.at[m];
         s->set[member.op * IR_MAX_DIMS + member.dim] = s->list.len;
-        dim.extent = gcd(s->b->graph->ops.at[member.op].dims[member.dim].extent / member.unit, dim.extent);
+        dim.extent = gcd_i64(s->b->graph->ops.at[member.op].dims[member.dim].extent / member.unit, dim.extent);
         vec_push(s->b->arena, &dim.members, member);
       }
       vec_push(s->b->arena, &s->list, dim);

@@ -320,33 +320,32 @@ static const char *best_plan(Trial *t, const char *text, int ranks, double rate)
   return text_str(&written);
 }
 
+// Holds the best plan against a part of it.
+static void best_plan_has(const char *text, const char *model, int ranks, double rate) {
+  Trial t;
+  const char *plan = best_plan(&t, model, ranks, rate);
+  if (!CHECK(strstr(plan, text) != NULL)) check_fail("%s", plan);
+  arena_free(t.arena);
+}
+
 // What is added up here goes on to an operator of the same group that is no sum. One reduction costs less than two.
 static void sums_are_left_pending_beside_other_operators(void) {
-  Trial t;
-  const char *plan = best_plan(&t, "model m(batch = 64) {\n  input x[batch, 1];\n  param p[1] = normal();\n  a[j] = sum(i) x[i, j] * p[j];\n"
-                                   "  b[j] = sum(i) exp(x[i, j]);\n  s[j] = a[j] + b[j];\n  y[j] = tanh(s[j]);\n  loss = mean(y * y);\n}\n"
-                                   "train { optimizer = sgd(lr = 0.1); steps = 1; }\n", 2, 1e4);
-  if (!CHECK(strstr(plan, "pending") != NULL)) check_fail("%s", plan);
-  arena_free(t.arena);
+  best_plan_has("pending", "model m(batch = 64) {\n  input x[batch, 1];\n  param p[1] = normal();\n  a[j] = sum(i) x[i, j] * p[j];\n"
+                "  b[j] = sum(i) exp(x[i, j]);\n  s[j] = a[j] + b[j];\n  y[j] = tanh(s[j]);\n  loss = mean(y * y);\n}\n"
+                "train { optimizer = sgd(lr = 0.1); steps = 1; }\n", 2, 1e4);
 }
 
 // The rows that a table is read at are few beside those that are read: its gradient is reduced, not theirs.
 static void gradients_of_tables_are_left_pending(void) {
-  Trial t;
-  const char *plan = best_plan(&t, "model m(batch = 64) {\n  input id[batch]: int < 2;\n  param table[2, 1] = normal();\n  param w[1, 3000] = normal();\n"
-                                   "  x = embedding(id, table);\n  y[i, k] = sum(j) x[i, j] * w[j, k];\n  loss = mean(y * y);\n}\n"
-                                   "train { optimizer = sgd(lr = 0.1); steps = 1; }\n", 2, 1e7);
-  if (!CHECK(strstr(plan, "pending") != NULL)) check_fail("%s", plan);
-  arena_free(t.arena);
+  best_plan_has("pending", "model m(batch = 64) {\n  input id[batch]: int < 2;\n  param table[2, 1] = normal();\n  param w[1, 3000] = normal();\n"
+                "  x = embedding(id, table);\n  y[i, k] = sum(j) x[i, j] * w[j, k];\n  loss = mean(y * y);\n}\n"
+                "train { optimizer = sgd(lr = 0.1); steps = 1; }\n", 2, 1e7);
 }
 
 // Three samples on four ranks: one has nothing to do, but none has two.
 static void ranks_are_left_empty(void) {
-  Trial t;
-  const char *plan = best_plan(&t, "model m(batch = 3) {\n  input x[batch, 1];\n  param p[1] = normal();\n  y[i, j] = exp(x[i, j] * p[j]);\n"
-                                   "  loss = mean(y * y);\n}\ntrain { optimizer = sgd(lr = 0.1); steps = 1; }\n", 4, 1e4);
-  if (!CHECK(strstr(plan, "op y         i/a\n") != NULL)) check_fail("%s", plan);
-  arena_free(t.arena);
+  best_plan_has("op y         i/a\n", "model m(batch = 3) {\n  input x[batch, 1];\n  param p[1] = normal();\n  y[i, j] = exp(x[i, j] * p[j]);\n"
+                "  loss = mean(y * y);\n}\ntrain { optimizer = sgd(lr = 0.1); steps = 1; }\n", 4, 1e4);
 }
 
 // Blocks are equal: what an axis can do its factors can.
