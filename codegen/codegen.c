@@ -214,13 +214,16 @@ static void read_procedure(Codegen *g, ProcedureKind kind) {
   for (int i = 0; i < procedure->steps.len; i++) {
     const Step *step = procedure->steps.at[i];
     Text text = {.arena = g->arena};
-    if (i + 1 < procedure->steps.len && emit_order(step, procedure->steps.at[i + 1], &text)) i++;
+    const bool ordered = i + 1 < procedure->steps.len && emit_order(step, procedure->steps.at[i + 1], &text);
+    if (ordered) i++;
     else print_step(g, step, &text);
     if (kind == PROC_FORWARD) print_lap(g, procedure, i, &text);
     Printed printed = printer_read(&g->writer.printer, step->scope, text_str(&text), &g->kernels);
     printed.layer = step->layer;
     printed.name = step->name;
     printed.where = place_of(g, step);
+    printed.stream = step_stream(step);
+    printed.waits = ordered || step->kind == STEP_WAIT;
     vec_push(g->arena, &g->procedure[kind].steps, printed);
   }
 }

@@ -322,25 +322,27 @@ static const char *shared_where(ProcedureWriter *w, const Sharing *s) {
   return arena_printf(w->arena, "layer->%s", record_member(s->record, &wish, values, s->row, n));
 }
 
-static void print_place(ProcedureWriter *w, const Sharing *s, const Printed *step, const Printed *before, Text *out) {
+// What works behind a wait has its place again, so that measured times are without the wait.
+static void print_place(ProcedureWriter *w, const Sharing *s, const Printed *step, const Printed *before, bool waited, Text *out) {
   if (step->where == NULL) return;
-  if (before != NULL && str_eq(before->layer, step->layer) && str_eq(before->name, step->name) &&
-      str_eq(before->where, step->where))
+  if (!waited && before != NULL && str_eq(before->layer, step->layer) && str_eq(before->name, step->name) &&
+      str_eq(before->where, step->where) && before->stream == step->stream)
     return;
   const char *where = arena_printf(w->arena, "\"%s\"", name_in_string(w->arena, step->where));
+  const char *at = step->stream == STREAM_COMM ? "AT_COMM" : "AT";
   if (before == NULL || !str_eq(before->layer, step->layer)) text_printf(out, "\n"); // a layer is a paragraph
   if (s == NULL) {
-    text_printf(out, "  AT(\"%s\", %s);\n", name_in_string(w->arena, label_of(w, step, step->layer)), where);
+    text_printf(out, "  %s(\"%s\", %s);\n", at, name_in_string(w->arena, label_of(w, step, step->layer)), where);
     return;
   }
   const char *shared = shared_where(w, s);
   if (shared != NULL) where = shared;
   if (is_repeat(w, s) && step->layer[0] == '\0') {
-    text_printf(out, "  AT(\"%s\", %s);\n", name_in_string(w->arena, step->name), where);
+    text_printf(out, "  %s(\"%s\", %s);\n", at, name_in_string(w->arena, step->name), where);
     return;
   }
   const char *layer = is_repeat(w, s) ? "" : layers_rest(step->layer, s->class->runs.at[0]->path);
-  text_printf(out, "  AT_LAYER(%s, \"%s\", %s);\n", shared_layer(w, s, false),
+  text_printf(out, "  %s_LAYER(%s, \"%s\", %s);\n", at, shared_layer(w, s, false),
               name_in_string(w->arena, label_of(w, step, layer)), where);
 }
 
@@ -413,12 +415,14 @@ static void print_inner_call(ProcedureWriter *w, const Sharing *s, const LayerRu
 static void print_entries(ProcedureWriter *w, const ProcedureText *procedure, Sharing *s, const Entry *entries, int n,
                           Text *out) {
   const Printed *before = NULL;
+  bool waited = false; // since the last place
   for (int i = 0; i < n; i++) {
     const Entry *entry = &entries[i];
     if (s != NULL) s->at = i;
     if (entry->call == NULL) {
-      print_place(w, s, entry->step, before, out);
+      print_place(w, s, entry->step, before, waited, out);
       if (entry->step->where != NULL) before = entry->step;
+      waited = entry->step->waits || (waited && entry->step->where == NULL);
       print_pieces(w, s, entry->step, out);
       continue;
     }

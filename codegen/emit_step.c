@@ -282,7 +282,7 @@ void emit_step(KernelBook *book, const Step *step, const char *loop, int indent,
                 step->sync.stream == STREAM_COMM ? "comm" : "compute");
     return;
   case STEP_WAIT:
-    text_printf(out, "%sCHECK_CUDA(cudaStreamWaitEvent(parcc.%s, event[%d], 0));\n", pad,
+    text_printf(out, "%sWAIT(parcc.%s, event[%d]);\n", pad,
                 step->sync.stream == STREAM_COMM ? "comm" : "compute", step->sync.event);
     return;
   case STEP_END: emit_end(p, step, pad, out); return;

@@ -33,6 +33,8 @@ typedef struct Printed {
   const char *scope;        // the layer that it belongs to
   const char *layer, *name; // of its first operator
   const char *where;        // "model.dnn:5"; NULL: not a place of its own (records, waits, lists)
+  Stream stream;            // that its work is on
+  bool waits;               // a stream waits here: what it did before has ended
   int skeleton;             // equal for steps that differ in tensors and numbers only
   int lines;
   VEC(Piece) pieces;
@@ -56,7 +58,7 @@ typedef struct Printer {
 #define NAME_MARK '\1'
 
 Printer printer_new(const Program *program);
-// kernels: the text of all kernels that the step may launch. The operator's names and `where` are left to the caller.
+// kernels: the text of all kernels that the step may launch. What is said of the operator and its place is left to the caller.
 Printed printer_read(Printer *printer, const char *scope, const char *text, const Text *kernels);
 // What a number is for, as a name: "event", "m", "pq".
 const char *printer_role(Printer *printer, const Piece *number);

@@ -5,6 +5,7 @@
 #include "generate.h"
 #include "order.h"
 #include "run.h"
+#include "spans.h"
 
 // Pinned memory that a block is gathered in before it is copied. Two for each input, used in turn, so that gathering one
 // batch does not wait for the copy of the one before.
@@ -102,7 +103,9 @@ void parcc_batch(int input, void *dst, const Interval *block) {
   char *at = staging->bytes;
   for (long row = block[0].lo; row < block[0].lo + block[0].len; row++)
     at = copy_part(&part, source, sample_of_row(row), 1, 0, at);
+  spans_open(declared->name, NULL, parcc.compute);
   CHECK_CUDA(cudaMemcpyAsync(dst, staging->bytes, bytes, cudaMemcpyHostToDevice, parcc.compute));
+  spans_close();
   CHECK_CUDA(cudaEventRecord(staging->copied, parcc.compute));
 }
 

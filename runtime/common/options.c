@@ -67,7 +67,7 @@ static bool set_option(const Option *option, const char *text, Fault *fault) {
   return false;
 }
 
-enum { N_OPTIONS = 18, DEFAULT_TIMEOUT = 600, DEFAULT_TOKENS = 256 };
+enum { N_OPTIONS = 19, DEFAULT_TIMEOUT = 600, DEFAULT_TOKENS = 256 };
 
 static void make_table(Options *o, Option table[N_OPTIONS]) {
   const Option rows[N_OPTIONS] = {
@@ -84,6 +84,9 @@ static void make_table(Options *o, Option table[N_OPTIONS]) {
       {"temperature", REAL, SAME, "T",
        "of generation: 0 takes the likeliest token, 1 draws as the model says (default 1)", &o->temperature, NULL},
       {"log", TEXT, SAME_PRESENCE, "FILE", "write one JSON line a step; after --load: append", &o->log, NULL},
+      {"trace", TEXT, SAME_PRESENCE, "FILE.json",
+       "write when each operator of two steps ran, a row for each rank and stream, for ui.perfetto.dev or chrome://tracing",
+       &o->trace, NULL},
       {"save", TEXT, SAME, "DIR", "write checkpoints to DIR, at the end and as --save-every says; the last two stay",
        &o->save, NULL},
       {"save", TEXT, SAME, "FILE.safetensors", "or, where the name ends so (or in .st): one file, at the end", &o->save,

@@ -8,7 +8,7 @@
 #include "parcc.h"
 
 typedef struct {
-  const char *data, *log, *save, *load, *init, *sample; // NULL: not given
+  const char *data, *log, *trace, *save, *load, *init, *sample; // NULL: not given
   long steps, epochs, save_every;                       // -1: not given
   long tokens;
   double temperature;

@@ -315,25 +315,35 @@ void parcc_slice(const void *src, const ParccDivision *from, void *dst, const Pa
 
 // ---- errors --------------------------------------------------------------------------------------------------------
 
-// What comes next on the first stream waits for all work so far on the second.
+// What comes next on the stream waits for what was before the event.
+#define WAIT(stream, event)                                                                                            \
+  do {                                                                                                                 \
+    parcc_pause(stream);                                                                                               \
+    CHECK_CUDA(cudaStreamWaitEvent(stream, event, 0));                                                                 \
+  } while (0)
+// The same, for all work so far on the second stream.
 #define WAIT_FOR(waiting, working, event)                                                                              \
   do {                                                                                                                 \
     CHECK_CUDA(cudaEventRecord(event, working));                                                                       \
-    CHECK_CUDA(cudaStreamWaitEvent(waiting, event, 0));                                                                \
+    WAIT(waiting, event);                                                                                              \
   } while (0)
 
-// What the program is doing, for messages: the operator and its place in the source. Both strings must be literals.
-// Another thread looks at it, to see where a run that does not get on is stuck (watch.h).
+// What the program is doing, for messages and traces: the operator and its place in the source, on stream compute (AT) or comm
+// (AT_COMM). Both strings must be literals. Another thread looks at it, to see where a run that does not get on is stuck (watch.h).
 typedef struct {
   const char *op, *where;
   long moves; // in this step; any change tells that this rank gets on
 } ParccPlace;
 extern ParccPlace parcc_place;
-void parcc_at(const char *op, const char *where);
-#define AT(operator_, where_) parcc_at(operator_, where_)
+void parcc_at(const char *op, const char *where, cudaStream_t stream);
+#define AT(operator_, where_) parcc_at(operator_, where_, parcc.compute)
+#define AT_COMM(operator_, where_) parcc_at(operator_, where_, parcc.comm)
+// What the stream does from here on, until the next AT, belongs to no operator.
+void parcc_pause(cudaStream_t stream);
 // In code that layers share: the name of the layer at hand, which must live as long as a literal, and the rest.
 const char *parcc_op_of_layer(const char *layer, const char *op);
-#define AT_LAYER(layer_, operator_, where_) parcc_at(parcc_op_of_layer(layer_, operator_), where_)
+#define AT_LAYER(layer_, operator_, where_) AT(parcc_op_of_layer(layer_, operator_), where_)
+#define AT_COMM_LAYER(layer_, operator_, where_) AT_COMM(parcc_op_of_layer(layer_, operator_), where_)
 
 // Prints PROG: rank R: in OPERATOR (WHERE): FILE:LINE: CALL: REASON and ends all ranks with exit code 1.
 void parcc_check_failed(const char *file, int line, const char *call, const char *reason)

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace.h"
+
 static double began, last, trained; // seconds: of training, of the step before, that training took
 static double last_loss;
 static long steps_done;
@@ -36,6 +38,7 @@ void report_start(Fault *fault) {
   if (run.options.save != NULL && options_save_is_file(&run.options)) check_file(run.options.save, fault);
   else if (run.options.save != NULL) checkpoint_prepare(run.options.save, fault);
   if (run.options.log != NULL && fault->code == FAIL_NONE) log_open(run.options.log, fault);
+  if (run.options.trace != NULL && fault->code == FAIL_NONE) trace_open(run.options.trace, fault);
 }
 
 void report_begin(void) {
@@ -96,6 +99,7 @@ static void print_summary(void) {
     printf("\n");
     print_left_out();
   }
+  trace_tell();
 }
 
 void report_finish(void) {

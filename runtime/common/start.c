@@ -9,7 +9,9 @@
 #include "generate.h"
 #include "handshake.h"
 #include "run.h"
+#include "spans.h"
 #include "tensors.h"
+#include "trace.h"
 #include "version.h"
 #include "watch.h"
 
@@ -146,9 +148,11 @@ int parcc_finish(void) {
   if (run.options.save != NULL && options_save_is_file(&run.options)) tensors_save(run.options.save);
   else if (run.options.save != NULL && run.saved != parcc.step) checkpoint_save(parcc.step);
   if (run.options.sample != NULL) generate_end();
+  trace_write();
   report_finish();
   generate_close();
   batch_finish();
+  spans_finish();
   device_finish();
   data_close();
   watch_goodbye();

@@ -5,6 +5,7 @@
 #include "fail.h"
 #include "run.h"
 #include "source.h"
+#include "spans.h"
 #include "watch.h"
 
 // The scalars of a step on their way to the host. They are looked at one step later, so that the device does not stand
@@ -124,6 +125,7 @@ int parcc_next_step(void) {
     return 0;
   }
   parcc.lr = run.model->learning_rate((double)parcc.step, (double)parcc.steps);
+  spans_begin_step();
   return 1;
 }
 
@@ -131,6 +133,7 @@ int parcc_reports(void) { return report_wants_all(parcc.step); }
 
 void parcc_end_step(const void *norm, const void *const *scalars) {
   Slot *slot = &slots[parcc.step % 2];
+  spans_end_step();
   slot->all = report_wants_all(parcc.step);
   slot->step = parcc.step;
   slot->lr = parcc.lr;

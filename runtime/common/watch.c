@@ -12,6 +12,7 @@
 
 #include "fail.h"
 #include "run.h"
+#include "spans.h"
 #include "watch_link.h"
 
 // Seconds.
@@ -46,10 +47,11 @@ static struct {
 
 void watch_moved(void) { __atomic_store_n(&parcc_place.moves, parcc_place.moves + 1, __ATOMIC_RELAXED); }
 
-void parcc_at(const char *op, const char *where) {
+void parcc_at(const char *op, const char *where, cudaStream_t stream) {
   __atomic_store_n(&parcc_place.op, op, __ATOMIC_RELAXED);
   __atomic_store_n(&parcc_place.where, where, __ATOMIC_RELAXED);
   watch_moved();
+  spans_open(op, where, stream);
 }
 
 void watch_step(void) { __atomic_store_n(&parcc_place.moves, 0, __ATOMIC_RELAXED); }

@@ -884,7 +884,7 @@ static void forward_unit(const Unit *layer) {
   AT_LAYER(layer->name, "batchnorm1 batchnorm", "blocks.dnn:3");
   LAUNCH_ROWS(k_batchnorm, sizes->elements2, layer->batchnorm1_mean_sum, layer->conv1_conv2d, sizes->elements2, batch.len, sizes->n);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce mean.sum: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(layer->batchnorm1_mean_sum, layer->batchnorm1_mean_sum, sizes->elements2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -892,7 +892,7 @@ static void forward_unit(const Unit *layer) {
   LAUNCH_ROWS(k_batchnorm2, sizes->elements2, layer->batchnorm1_mean, layer->batchnorm1_running_mean, layer->batchnorm1_square, layer->batchnorm1_mean_sum, layer->conv1_conv2d, sizes->elements2, batch.len, sizes->n, sizes->factor2);
   LIFETIME_END({layer->batchnorm1_mean_sum, sizes->bytes2});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce square: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(layer->batchnorm1_square, layer->batchnorm1_square, sizes->elements2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -920,7 +920,7 @@ static void backward_unit(const Unit *layer) {
   const UnitSize *const sizes = layer->sizes;
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce scale.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(layer->batchnorm1_scale_grad, layer->batchnorm1_scale_grad, sizes->elements2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -932,7 +932,7 @@ static void backward_unit(const Unit *layer) {
   LIFETIME_END({layer->conv1_conv2d, sizes->bytes3}, {layer->batchnorm1_mean, sizes->bytes2},
       {layer->batchnorm1_mean_grad, sizes->bytes2}, {layer->batchnorm1_square_grad, sizes->bytes2});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM_LAYER(layer->name, "batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce mean.grad.3: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(layer->batchnorm1_mean_grad_3, layer->batchnorm1_mean_grad_3, sizes->elements2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1136,7 +1136,7 @@ static void forward(void) {
   AT("block4.unit1.batchnorm1 batchnorm", "blocks.dnn:3");
   LAUNCH_ROWS(k_batchnorm, 8, t.block4_unit1_batchnorm1_mean_sum, t.block4_unit1_conv1_conv2d, 8, batch.len, 16);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce block4.unit1.batchnorm1.mean.sum: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.block4_unit1_batchnorm1_mean_sum, t.block4_unit1_batchnorm1_mean_sum, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1144,7 +1144,7 @@ static void forward(void) {
   LAUNCH_ROWS(k_batchnorm2, 8, t.block4_unit1_batchnorm1_mean, unit[7].batchnorm1_running_mean, t.block4_unit1_batchnorm1_square, t.block4_unit1_batchnorm1_mean_sum_whole, t.block4_unit1_conv1_conv2d, 8, batch.len, 16, 64.0f);
   LIFETIME_END({t.block4_unit1_batchnorm1_mean_sum_whole, 32});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce block4.unit1.batchnorm1.square: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.block4_unit1_batchnorm1_square, t.block4_unit1_batchnorm1_square, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1192,7 +1192,7 @@ static void forward(void) {
   LIFETIME_END({t.cross_entropy_each, 8});
   LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum_2, t.label, batch.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "blocks.dnn:20");
+  AT_COMM("all_reduce", "blocks.dnn:20");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1221,7 +1221,7 @@ static void backward_cross_entropy(void) {
   AT("block6.unit2.batchnorm1 batchnorm", "blocks.dnn:3");
   LAUNCH_ROWS(k_batchnorm_grad, 8, t.block6_unit2_batchnorm1_mean_grad, t.block6_unit2_batchnorm1_scale_grad, unit[12].batchnorm1_beta_grad, t.block6_add_grad, unit[12].batchnorm1_scale, unit[12].conv1_conv2d, unit[12].batchnorm1_mean, 8, batch.len, 16);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("block6.unit2.batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM("block6.unit2.batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce block6.unit2.batchnorm1.scale.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.block6_unit2_batchnorm1_scale_grad, t.block6_unit2_batchnorm1_scale_grad, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1233,7 +1233,7 @@ static void backward_cross_entropy(void) {
   LIFETIME_END({unit[12].conv1_conv2d, 1024}, {unit[12].batchnorm1_mean, 32},
       {t.block6_unit2_batchnorm1_mean_grad, 32}, {t.block6_unit2_batchnorm1_square_grad, 32});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("block6.unit2.batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM("block6.unit2.batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce block6.unit2.batchnorm1.mean.grad.3: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.block6_unit2_batchnorm1_mean_grad_3, t.block6_unit2_batchnorm1_mean_grad_3, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1296,7 +1296,7 @@ static void backward_block5(void) {
   LIFETIME_END({t.block4_relu, 1024}, {t.block4_relu_grad, 1024});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce block4.unit1.batchnorm1.scale.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.block4_unit1_batchnorm1_scale_grad, t.block4_unit1_batchnorm1_scale_grad, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1308,7 +1308,7 @@ static void backward_block5(void) {
   LIFETIME_END({t.block4_unit1_conv1_conv2d, 1024}, {t.block4_unit1_batchnorm1_mean, 32},
       {t.block4_unit1_batchnorm1_mean_grad, 32}, {t.block4_unit1_batchnorm1_square_grad, 32});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM("block4.unit1.batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce block4.unit1.batchnorm1.mean.grad.3: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.block4_unit1_batchnorm1_mean_grad_3, t.block4_unit1_batchnorm1_mean_grad_3, 8, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1357,7 +1357,7 @@ static void backward_block3(void) {
   LIFETIME_END({t.relu, 2048}, {block[0].add_grad, 2048}, {t.relu_grad_2, 2048});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("unit1.batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM("unit1.batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce unit1.batchnorm1.scale.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.unit1_batchnorm1_scale_grad, t.unit1_batchnorm1_scale_grad, 4, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1369,7 +1369,7 @@ static void backward_block3(void) {
   LIFETIME_END({unit[0].conv1_conv2d, 2048}, {unit[0].batchnorm1_mean, 16}, {t.unit1_batchnorm1_mean_grad, 16},
       {t.unit1_batchnorm1_square_grad, 16});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("unit1.batchnorm1 all_reduce", "blocks.dnn:3");
+  AT_COMM("unit1.batchnorm1 all_reduce", "blocks.dnn:3");
   // all_reduce unit1.batchnorm1.mean.grad.3: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.unit1_batchnorm1_mean_grad_3, t.unit1_batchnorm1_mean_grad_3, 4, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1394,7 +1394,7 @@ static void backward_block3(void) {
 
 // backward: from all_reduce on
 static void backward_all_reduce(void) {
-  AT("all_reduce", "blocks.dnn:3");
+  AT_COMM("all_reduce", "blocks.dnn:3");
   // all_reduce gradients of dense1 to unit1.conv1, 28 layers
   CHECK_NCCL(ncclAllReduce(unit[12].conv1_w_grad, unit[12].conv1_w_grad, 4301, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -1410,7 +1410,7 @@ static void backward(void) {
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("unit1.batchnorm1 gradient_norm", "blocks.dnn:23");
   LAUNCH_ROWS(k_gradient_norm, 1, t.unit1_batchnorm1_gamma_grad_square, unit[0].batchnorm1_gamma_grad, 4);
@@ -1445,7 +1445,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
   for (long i = 0; i <= 8; i++) update_unit(&unit[i]);
 
   AT("block4.conv1 sgd", "blocks.dnn:23");
@@ -1529,7 +1529,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
   LIFETIME_END({t.eval_label, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "blocks.dnn:20");
+  AT_COMM("all_reduce", "blocks.dnn:20");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);

@@ -555,51 +555,52 @@ static void init(void) {
 static void forward_dense1(void) {
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense1 all_gather", "layouts.dnn:5");
+  AT_COMM("dense1 all_gather", "layouts.dnn:5");
   // all_gather dense1.w: [co/a, ci] -> [co, ci]
   CHECK_NCCL(ncclAllGather(t.dense1_w, t.dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  AT("dense1 broadcast", "layouts.dnn:5");
+  AT_COMM("dense1 broadcast", "layouts.dnn:5");
   // broadcast dense1.b: [co], on a 1 -> [co]
   CHECK_NCCL(ncclBroadcast(t.dense1_b, t.dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
-  AT("dense2 all_gather", "layouts.dnn:6");
+  AT_COMM("dense2 all_gather", "layouts.dnn:6");
   // all_gather dense2.w: [co, ci/b] -> [co, ci]
   parcc_all_gather(t.dense2_w, &division[0], t.dense2_w_whole, &division[1], t.dense2_w_stage, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense1 dense", "layouts.dnn:5");
   // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
       t.dense1_w_whole, 7, t.x, 7, &zero, t.dense1_y, 8));
   LIFETIME_END({t.dense1_w_whole, 224});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT(parcc.compute, event[2]);
+  AT("dense1 dense", "layouts.dnn:5");
   LAUNCH_MAP(k_dense_relu, batch.len, 8, t.relu, t.dense1_y, t.dense1_b_whole, batch.len, 8);
   LIFETIME_END({t.dense1_y, 64}, {t.dense1_b_whole, 32});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense2 all_gather", "layouts.dnn:6");
+  AT_COMM("dense2 all_gather", "layouts.dnn:6");
   // all_gather relu: [batch/a/b, co] -> [batch/a, co]
   parcc_all_gather(t.relu, &division[2], t.relu_whole, &division[3], NULL, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
 
-  AT("dense3 all_gather", "layouts.dnn:7");
+  AT_COMM("dense3 all_gather", "layouts.dnn:7");
   // all_gather dense3.w: [co/a, ci] -> [co, ci]
   parcc_all_gather(t.dense3_w, &division[4], t.dense3_w_whole, &division[5], NULL, PARCC_FLOAT, samples, 1, over_a);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  AT("dense3 exchange", "layouts.dnn:7");
+  AT_COMM("dense3 exchange", "layouts.dnn:7");
   // exchange dense3.b: [co/a/b] -> [co/b]
   parcc_exchange(t.dense3_b, &division[6], t.dense3_b_moved, &division[7], NULL, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
+  WAIT(parcc.compute, event[3]);
   LIFETIME_END({t.dense2_w_stage, 288});
 
   AT("dense2 slice", "layouts.dnn:6");
   // slice dense2.w.whole: [co, ci] -> [co/b, ci]
   parcc_slice(t.dense2_w_whole, &division[1], t.dense2_w_whole_part, &division[8], PARCC_FLOAT, samples);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT(parcc.compute, event[2]);
   AT("dense2 dense", "layouts.dnn:6");
   // dense2.y[batch, co] = sum(ci) (relu.whole[batch, ci] * dense2.w.whole.part[co, ci])
   if (co_4.len * batch_2.len > 0)
@@ -616,7 +617,7 @@ static void forward_dense(void) {
   AT("dense2 dense", "layouts.dnn:6");
   LAUNCH_MAP(k_dense_tanh, batch_2.len, co_4.len, t.tanh_, t.dense2_y, t.dense2_b_part, batch_2.len, co_4.len);
   LIFETIME_END({t.dense2_y, 60});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense3 slice", "layouts.dnn:7");
   // slice dense3.w.whole: [co, ci] -> [co, ci/b]
@@ -628,18 +629,18 @@ static void forward_dense(void) {
       t.dense3_w_whole_part, (co_4.len > 0 ? co_4.len : 1), t.tanh_, (co_4.len > 0 ? co_4.len : 1), &zero, t.dense3_y, 5));
   LIFETIME_END({t.dense3_w_whole_part, 100});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 reduce_scatter", "layouts.dnn:7");
+  AT_COMM("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
   parcc_reduce_scatter(t.dense3_y, &division[12], t.dense3_y_part, &division[13], t.dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
   LIFETIME_END({t.dense3_y, 60}, {t.dense3_y_stage, 60});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT(parcc.compute, event[4]);
   AT("dense3 dense", "layouts.dnn:7");
   LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.dense3_y_2, t.cross_entropy_top, t.dense3_y_part, t.dense3_b_moved, batch_2.len, co_5.len);
   LIFETIME_END({t.dense3_y_part, 36}, {t.dense3_b_moved, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "layouts.dnn:7");
+  AT_COMM("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_top, t.cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[4]);
@@ -647,7 +648,7 @@ static void forward_dense(void) {
   LAUNCH_LANES(k_cross_entropy, batch_2.len, t.cross_entropy_z, t.cross_entropy_picked, t.dense3_y_2, t.cross_entropy_top_whole, t.label, batch_2.len, co_5.len, co_5.lo);
   LIFETIME_END({t.dense3_y_2, 36}, {t.cross_entropy_top_whole, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("exchange", "layouts.dnn:7");
+  AT_COMM("exchange", "layouts.dnn:7");
   // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
   parcc_exchange(t.cross_entropy_z, &division[13], t.cross_entropy_z_moved, &division[14], t.cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
   WAIT_FOR(parcc.compute, parcc.comm, event[4]);
@@ -662,7 +663,7 @@ static void forward_dense(void) {
 
 // forward: from reduce_scatter on
 static void forward_reduce_scatter(void) {
-  AT("reduce_scatter", "layouts.dnn:7");
+  AT_COMM("reduce_scatter", "layouts.dnn:7");
   // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
   parcc_reduce_scatter(t.cross_entropy_picked, &division[15], t.cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
@@ -670,17 +671,17 @@ static void forward_reduce_scatter(void) {
   // slice label: [batch/a] -> [batch/a/b]
   parcc_slice(t.label, &division[15], t.label_part, &division[16], PARCC_INT, samples);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("exchange", "layouts.dnn:7");
+  AT_COMM("exchange", "layouts.dnn:7");
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.cross_entropy_total, &division[17], t.cross_entropy_total_moved, &division[16], NULL, PARCC_FLOAT, samples, everybody);
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT(parcc.compute, event[4]);
   LIFETIME_END({t.cross_entropy_total, 12}, {t.cross_entropy_picked, 12});
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum, t.label_part, t.cross_entropy_total_moved, t.cross_entropy_picked_part, batch.len);
   LIFETIME_END({t.cross_entropy_picked_part, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "layouts.dnn:7");
+  AT_COMM("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
@@ -688,12 +689,12 @@ static void forward_reduce_scatter(void) {
   LAUNCH_ROWS(k_cross_entropy4, 1, t.cross_entropy_sum_2, t.label, batch_2.len);
   LIFETIME_END({t.label, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "layouts.dnn:7");
+  AT_COMM("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum_2, t.cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[4]);
+  WAIT(parcc.compute, event[1]);
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.cross_entropy, t.cross_entropy_sum_whole, t.cross_entropy_sum_2_whole);
   LIFETIME_END({t.cross_entropy_sum_whole, 4});
@@ -714,7 +715,7 @@ static void backward(void) {
   LAUNCH_FLAT(k_cross_entropy_grad2, batch.len, t.cross_entropy_total_grad, t.cross_entropy_picked_grad, t.label_part, t.cross_entropy_sum_grad, t.cross_entropy_total_moved, batch.len);
   LIFETIME_END({t.cross_entropy_sum_grad, 4}, {t.cross_entropy_total_moved, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_to_all", "layouts.dnn:7");
+  AT_COMM("all_to_all", "layouts.dnn:7");
   // all_to_all cross_entropy.z: [batch/a, c/b] -> [batch/a/b, c]
   parcc_exchange(t.cross_entropy_z, &division[13], t.cross_entropy_z_moved_2, &division[18], t.cross_entropy_z_stage_2, PARCC_FLOAT, samples, everybody);
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -726,7 +727,7 @@ static void backward(void) {
   LIFETIME_END({t.cross_entropy_picked_grad, 8}, {t.cross_entropy_z_grad_2, 40}, {t.label_part, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense3 reduce_scatter", "layouts.dnn:7");
+  AT_COMM("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.b.grad: [co], a sum over a, a sum over b -> [co/a/b]
   parcc_reduce_scatter(t.dense3_b_grad, &division[19], t.dense3_b_grad_part, &division[6], NULL, PARCC_FLOAT, ncclSum, samples, 3, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -736,7 +737,7 @@ static void backward(void) {
       t.dense3_w_whole, 9, t.cross_entropy_z_grad_3, 5, &zero, t.tanh_grad, 9));
   LIFETIME_END({t.dense3_w_whole, 180});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 all_gather", "layouts.dnn:7");
+  AT_COMM("dense3 all_gather", "layouts.dnn:7");
   // all_gather cross_entropy.z.grad.3: [batch/a/b, c] -> [batch/a, c]
   parcc_all_gather(t.cross_entropy_z_grad_3, &division[18], t.cross_entropy_z_grad_3_whole, &division[12], NULL, PARCC_FLOAT, samples, 2, over_b);
   WAIT_FOR(parcc.compute, parcc.comm, event[4]);
@@ -748,12 +749,12 @@ static void backward(void) {
       t.tanh_, (co_4.len > 0 ? co_4.len : 1), t.cross_entropy_z_grad_3_whole, 5, &zero, t.dense3_w_grad, (co_4.len > 0 ? co_4.len : 1)));
   LIFETIME_END({t.cross_entropy_z_grad_3_whole, 60});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 reduce_scatter", "layouts.dnn:7");
+  AT_COMM("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.w.grad: [co, ci/b], a sum over a -> [co/a, ci/b]
   parcc_reduce_scatter(t.dense3_w_grad, &division[11], t.dense3_w_grad_part, &division[20], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_a);
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
-  AT("all_to_all", "layouts.dnn:6");
+  AT_COMM("all_to_all", "layouts.dnn:6");
   // all_to_all tanh: [batch/a, co/b] -> [batch/a/b, co]
   parcc_exchange(t.tanh_, &division[21], t.tanh_moved, &division[22], t.tanh_stage, PARCC_FLOAT, samples, everybody);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
@@ -772,13 +773,13 @@ static void backward(void) {
       t.relu, 8, t.dense2_y_2_grad, 9, &zero, t.dense2_w_grad, 8));
   LIFETIME_END({t.dense2_y_2_grad, 72});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense2 reduce_scatter", "layouts.dnn:6");
+  AT_COMM("dense2 reduce_scatter", "layouts.dnn:6");
   // reduce_scatter dense2.w.grad: [co, ci], a sum over a, a sum over b -> [co, ci/b], a sum over a
   parcc_reduce_scatter(t.dense2_w_grad, &division[1], t.dense2_w_grad_part, &division[0], t.dense2_w_grad_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.dense2_w_grad, 288}, {t.dense2_w_grad_stage, 288});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense2 all_reduce", "layouts.dnn:6");
+  AT_COMM("dense2 all_reduce", "layouts.dnn:6");
   // all_reduce dense2.w.grad.part: [co, ci/b], a sum over a -> [co, ci/b]
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_part, t.dense2_w_grad_part, 9 * ci.len, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
@@ -787,7 +788,7 @@ static void backward(void) {
   LAUNCH_LANES(k_relu_dense_grad, 8, t.dense1_y_2_grad, t.dense1_b_grad, t.relu, t.relu_grad, 8, batch.len);
   LIFETIME_END({t.relu, 64}, {t.relu_grad, 64});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "layouts.dnn:5");
+  AT_COMM("all_reduce", "layouts.dnn:5");
   // all_reduce gradients of dense2, dense1
   CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 17, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[3], parcc.comm));
@@ -798,13 +799,13 @@ static void backward(void) {
       t.x, 7, t.dense1_y_2_grad, 8, &zero, t.dense1_w_grad, 7));
   LIFETIME_END({t.x, 56}, {t.dense1_y_2_grad, 64});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense1 reduce_scatter", "layouts.dnn:5");
+  AT_COMM("dense1 reduce_scatter", "layouts.dnn:5");
   // reduce_scatter dense1.w.grad: [co, ci], a sum over a, a sum over b -> [co/a, ci], a sum over b
   CHECK_NCCL(ncclReduceScatter(t.dense1_w_grad, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_a, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[5]);
   LIFETIME_END({t.dense1_w_grad, 224});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense1 all_reduce", "layouts.dnn:5");
+  AT_COMM("dense1 all_reduce", "layouts.dnn:5");
   // all_reduce dense1.w.grad.part: [co/a, ci], a sum over b -> [co/a, ci]
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad_part, t.dense1_w_grad_part, 7 * co.len, ncclFloat, ncclSum, over_b, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[5], parcc.comm));
@@ -812,24 +813,24 @@ static void backward(void) {
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  WAIT(parcc.compute, event[5]);
 
   AT("dense1 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_part_whole, 7 * co.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense1 reduce", "layouts.dnn:10");
+  AT_COMM("dense1 reduce", "layouts.dnn:10");
   // reduce dense1.w.grad.square: [], a sum over a -> [], on a 1
   CHECK_NCCL(ncclReduce(t.dense1_w_grad_square, t.dense1_w_grad_square, 1, ncclFloat, ncclSum, 1, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[6], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT(parcc.compute, event[3]);
+  WAIT(parcc.compute, event[2]);
 
   AT("dense2 gradient_norm", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
     LAUNCH_ROWS(k_gradient_norm2, 1, t.dense2_w_grad_square, t.dense2_w_grad_part_whole_moved, 9, ci.len);
   }
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense2 all_reduce", "layouts.dnn:10");
+  AT_COMM("dense2 all_reduce", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
     // all_reduce dense2.w.grad.square: [], on a 1, a sum over b -> [], on a 1
     CHECK_NCCL(ncclAllReduce(t.dense2_w_grad_square, t.dense2_w_grad_square, 1, ncclFloat, ncclSum, over_b, parcc.comm));
@@ -844,27 +845,28 @@ static void report(void) {
   }
   LIFETIME_END({t.dense2_b_grad_whole_part, 20});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense2 all_reduce", "layouts.dnn:10");
+  AT_COMM("dense2 all_reduce", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
     // all_reduce dense2.b.grad.square: [], on a 1, a sum over b -> [], on a 1
     CHECK_NCCL(ncclAllReduce(t.dense2_b_grad_square, t.dense2_b_grad_square, 1, ncclFloat, ncclSum, over_b, parcc.comm));
   }
   CHECK_CUDA(cudaEventRecord(event[8], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT(parcc.compute, event[4]);
 
   AT("dense3 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense3_w_grad_square, t.dense3_w_grad_part, co_2.len, co_4.len);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
+  AT("dense3 gradient_norm", "layouts.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense3_b_grad_square, t.dense3_b_grad_part, co_3.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 all_reduce", "layouts.dnn:10");
+  AT_COMM("dense3 all_reduce", "layouts.dnn:10");
   // all_reduce dense3.w.grad.square, dense3.b.grad.square
   CHECK_NCCL(ncclAllReduce(t.dense3_w_grad_square, t.dense3_w_grad_square, 2, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[9], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[6], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[7], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[8], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[9], 0));
+  WAIT(parcc.compute, event[6]);
+  WAIT(parcc.compute, event[7]);
+  WAIT(parcc.compute, event[8]);
+  WAIT(parcc.compute, event[9]);
 
   AT("dense1 gradient_norm", "layouts.dnn:10");
   if (parcc.rank / 2 % A == 1) {
@@ -874,7 +876,7 @@ static void report(void) {
       {t.dense2_b_grad_square_whole, 4}, {t.dense3_w_grad_square_whole_moved, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("broadcast", "layouts.dnn:10");
+  AT_COMM("broadcast", "layouts.dnn:10");
   // broadcast gradient_norm: [], on a 1 -> []
   CHECK_NCCL(ncclBroadcast(t.gradient_norm, t.gradient_norm, 1, ncclFloat, 1, over_a, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[10]);
@@ -882,8 +884,8 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[3], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[5], 0));
+  WAIT(parcc.compute, event[3]);
+  WAIT(parcc.compute, event[5]);
 
   AT("dense1 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam, 7 * co.len, t.dense1_w_m, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_part_whole, 7 * co.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
@@ -891,7 +893,7 @@ static void update(void) {
   if (parcc.rank / 2 % A == 1) {
     LAUNCH_FLAT(k_adam, 8, t.dense1_b_m, t.dense1_b_v, t.dense1_b_u, t.dense1_b_grad_whole_moved, 8, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   }
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT(parcc.compute, event[2]);
 
   AT("dense2 adam", "layouts.dnn:10");
   LAUNCH_MAP(k_adam2, 9, ci.len, t.dense2_w_m, t.dense2_w_v, t.dense2_w_u, t.dense2_w_grad_part_whole, 9, ci.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
@@ -908,23 +910,24 @@ static void update(void) {
   AT("dense2 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam4, co_4.len, t.dense2_b_m, t.dense2_b_u, t.dense2_b_grad_whole_part_2, t.dense2_b_part, t.dense2_b_v_part, co_4.len, 0.1f, (float)parcc.lr, (float)parcc.step);
   LIFETIME_END({t.dense2_b_part, 20}, {t.dense2_b_grad_whole_part_2, 20}, {t.dense2_b_v_part, 20});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT(parcc.compute, event[4]);
   LIFETIME_END({t.dense3_w_grad, 100});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense3 all_gather", "layouts.dnn:10");
+  AT_COMM("dense3 all_gather", "layouts.dnn:10");
   // all_gather dense3.w.grad.part: [co/a, ci/b] -> [co/a, ci]
   parcc_all_gather(t.dense3_w_grad_part, &division[20], t.dense3_w_grad_part_whole, &division[4], t.dense3_w_grad_part_stage, PARCC_FLOAT, samples, 2, over_b);
   WAIT_FOR(parcc.compute, parcc.comm, event[4]);
   LIFETIME_END({t.dense3_w_grad_part, 60}, {t.dense3_w_grad_part_stage, 108});
   AT("dense3 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam, 9 * co_2.len, t.dense3_w_m, t.dense3_w_v, t.dense3_w_u, t.dense3_w_grad_part_whole, 9 * co_2.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
+  AT("dense3 adam", "layouts.dnn:10");
   LAUNCH_FLAT(k_adam, co_3.len, t.dense3_b_m, t.dense3_b_v, t.dense3_b_u, t.dense3_b_grad_part, co_3.len, 0.1f, 0.001f, (float)parcc.lr, (float)parcc.step);
   LIFETIME_END({t.dense3_w_grad_part_whole, 108}, {t.dense3_b_grad, 20}, {t.dense3_b_grad_part, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense2 all_gather", "layouts.dnn:10");
+  AT_COMM("dense2 all_gather", "layouts.dnn:10");
   // all_gather dense2.b.u: [co/b] -> [co]
   parcc_all_gather(t.dense2_b_u, &division[10], t.dense2_b_u_whole, &division[9], NULL, PARCC_FLOAT, samples, 2, over_b);
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -935,43 +938,44 @@ static void update(void) {
 static void evaluate_dense1(void) {
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense1 all_gather", "layouts.dnn:5");
+  AT_COMM("dense1 all_gather", "layouts.dnn:5");
   // all_gather dense1.w: [co/a, ci] -> [co, ci]
   CHECK_NCCL(ncclAllGather(t.dense1_w, t.eval_dense1_w_whole, 7 * co.len, ncclFloat, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  AT("dense1 broadcast", "layouts.dnn:5");
+  AT_COMM("dense1 broadcast", "layouts.dnn:5");
   // broadcast dense1.b: [co], on a 1 -> [co]
   CHECK_NCCL(ncclBroadcast(t.dense1_b, t.eval_dense1_b_whole, 8, ncclFloat, 1, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
-  AT("dense2 all_to_all", "layouts.dnn:6");
+  AT_COMM("dense2 all_to_all", "layouts.dnn:6");
   // all_to_all dense2.w: [co, ci/b] -> [co/b, ci]
   parcc_exchange(t.dense2_w, &division[0], t.eval_dense2_w_moved, &division[8], t.eval_dense2_w_stage, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense1 dense", "layouts.dnn:5");
   // dense1.y[batch, co] = sum(ci) (x[batch, ci] * dense1.w.whole[co, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_T, CUBLAS_OP_N, 8, batch.len, 7, &one,
       t.eval_dense1_w_whole, 7, t.eval_x, 7, &zero, t.eval_dense1_y, 8));
   LIFETIME_END({t.eval_x, 56}, {t.eval_dense1_w_whole, 224});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT(parcc.compute, event[4]);
+  AT("dense1 dense", "layouts.dnn:5");
   LAUNCH_MAP(k_dense_relu, batch.len, 8, t.eval_relu, t.eval_dense1_y, t.eval_dense1_b_whole, batch.len, 8);
   LIFETIME_END({t.eval_dense1_y, 64}, {t.eval_dense1_b_whole, 32});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("dense2 all_gather", "layouts.dnn:6");
+  AT_COMM("dense2 all_gather", "layouts.dnn:6");
   // all_gather relu: [batch/a/b, co] -> [batch/a, co]
   parcc_all_gather(t.eval_relu, &division[2], t.eval_relu_whole, &division[3], NULL, PARCC_FLOAT, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[4], parcc.comm));
 
-  AT("dense3 exchange", "layouts.dnn:7");
+  AT_COMM("dense3 exchange", "layouts.dnn:7");
   // exchange dense3.b: [co/a/b] -> [co/b]
   parcc_exchange(t.dense3_b, &division[6], t.eval_dense3_b_moved, &division[7], NULL, PARCC_FLOAT, samples, everybody);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[4], 0));
+  WAIT(parcc.compute, event[4]);
   LIFETIME_END({t.eval_relu, 64});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT(parcc.compute, event[2]);
   LIFETIME_END({t.eval_dense2_w_stage, 80});
 
   AT("dense2 dense", "layouts.dnn:6");
@@ -995,7 +999,7 @@ static void evaluate_dense(void) {
   // slice dense3.w: [co/a, ci] -> [co/a, ci/b]
   parcc_slice(t.dense3_w, &division[4], t.eval_dense3_w_part, &division[20], PARCC_FLOAT, samples);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 all_gather", "layouts.dnn:7");
+  AT_COMM("dense3 all_gather", "layouts.dnn:7");
   // all_gather dense3.w.part: [co/a, ci/b] -> [co, ci/b]
   parcc_all_gather(t.eval_dense3_w_part, &division[20], t.eval_dense3_w_part_whole, &division[11], NULL, PARCC_FLOAT, samples, 1, over_a);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
@@ -1007,18 +1011,18 @@ static void evaluate_dense(void) {
       t.eval_dense3_w_part_whole, (co_4.len > 0 ? co_4.len : 1), t.eval_tanh, (co_4.len > 0 ? co_4.len : 1), &zero, t.eval_dense3_y, 5));
   LIFETIME_END({t.eval_tanh, 60}, {t.eval_dense3_w_part_whole, 100});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense3 reduce_scatter", "layouts.dnn:7");
+  AT_COMM("dense3 reduce_scatter", "layouts.dnn:7");
   // reduce_scatter dense3.y: [batch/a, co], a sum over b -> [batch/a, co/b]
   parcc_reduce_scatter(t.eval_dense3_y, &division[12], t.eval_dense3_y_part, &division[13], t.eval_dense3_y_stage, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   LIFETIME_END({t.eval_dense3_y, 60}, {t.eval_dense3_y_stage, 60});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
   AT("dense3 dense", "layouts.dnn:7");
   LAUNCH_LANES(k_dense_cross_entropy, batch_2.len, t.eval_dense3_y_2, t.eval_cross_entropy_top, t.eval_dense3_y_part, t.eval_dense3_b_moved, batch_2.len, co_5.len);
   LIFETIME_END({t.eval_dense3_y_part, 36}, {t.eval_dense3_b_moved, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "layouts.dnn:7");
+  AT_COMM("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.top: [batch/a], a max over b -> [batch/a]
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_top, t.eval_cross_entropy_top, batch_2.len, ncclFloat, ncclMax, over_b, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1026,7 +1030,7 @@ static void evaluate_dense(void) {
   LAUNCH_LANES(k_cross_entropy, batch_2.len, t.eval_cross_entropy_z, t.eval_cross_entropy_picked, t.eval_dense3_y_2, t.eval_cross_entropy_top_whole, t.eval_label, batch_2.len, co_5.len, co_5.lo);
   LIFETIME_END({t.eval_dense3_y_2, 36}, {t.eval_cross_entropy_top_whole, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("exchange", "layouts.dnn:7");
+  AT_COMM("exchange", "layouts.dnn:7");
   // exchange cross_entropy.z: [batch/a, c/b] -> [batch/b, c], on a 0
   parcc_exchange(t.eval_cross_entropy_z, &division[13], t.eval_cross_entropy_z_moved, &division[14], t.eval_cross_entropy_z_stage, PARCC_FLOAT, samples, everybody);
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1041,7 +1045,7 @@ static void evaluate_cross_entropy(void) {
   }
   LIFETIME_END({t.eval_cross_entropy_z_moved, 60});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("reduce_scatter", "layouts.dnn:7");
+  AT_COMM("reduce_scatter", "layouts.dnn:7");
   // reduce_scatter cross_entropy.picked: [batch/a], a sum over b -> [batch/a/b]
   parcc_reduce_scatter(t.eval_cross_entropy_picked, &division[15], t.eval_cross_entropy_picked_part, &division[16], NULL, PARCC_FLOAT, ncclSum, samples, 2, over_b);
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -1049,18 +1053,18 @@ static void evaluate_cross_entropy(void) {
   // slice label: [batch/a] -> [batch/a/b]
   parcc_slice(t.eval_label, &division[15], t.eval_label_part, &division[16], PARCC_INT, samples);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("exchange", "layouts.dnn:7");
+  AT_COMM("exchange", "layouts.dnn:7");
   // exchange cross_entropy.total: [batch/b], on a 0 -> [batch/a/b]
   parcc_exchange(t.eval_cross_entropy_total, &division[17], t.eval_cross_entropy_total_moved, &division[16], t.eval_cross_entropy_total_stage, PARCC_FLOAT, samples, everybody);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
   LIFETIME_END({t.eval_cross_entropy_total, 12}, {t.eval_cross_entropy_total_stage, 16},
       {t.eval_cross_entropy_picked, 12});
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum, t.eval_label_part, t.eval_cross_entropy_total_moved, t.eval_cross_entropy_picked_part, batch.len);
   LIFETIME_END({t.eval_cross_entropy_picked_part, 8}, {t.eval_label_part, 8}, {t.eval_cross_entropy_total_moved, 8});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "layouts.dnn:7");
+  AT_COMM("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum: [], a sum over a, a sum over b -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 1, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -1068,12 +1072,12 @@ static void evaluate_cross_entropy(void) {
   LAUNCH_ROWS(k_cross_entropy4, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch_2.len);
   LIFETIME_END({t.eval_label, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "layouts.dnn:7");
+  AT_COMM("all_reduce", "layouts.dnn:7");
   // all_reduce cross_entropy.sum.2: [], a sum over a -> []
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum_2, t.eval_cross_entropy_sum_2, 1, ncclFloat, ncclSum, over_a, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT(parcc.compute, event[1]);
+  WAIT(parcc.compute, event[2]);
   AT("cross_entropy", "layouts.dnn:7");
   LAUNCH_FLAT(k_cross_entropy5, 1, t.eval_cross_entropy, t.eval_cross_entropy_sum_whole, t.eval_cross_entropy_sum_2_whole);
   LIFETIME_END({t.eval_cross_entropy_sum_whole, 4}, {t.eval_cross_entropy_sum_2_whole, 4});

@@ -654,7 +654,7 @@ static void forward(void) {
   LIFETIME_END({t.cross_entropy_each, 128});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "lenet.dnn:14");
+  AT_COMM("all_reduce", "lenet.dnn:14");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -752,7 +752,7 @@ static void backward(void) {
   LIFETIME_END({t.image, 100352}, {t.conv1_channel_bias_grad, 602112}, {t.image_pack_2_2, 78400});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "lenet.dnn:7");
+  AT_COMM("all_reduce", "lenet.dnn:7");
   // all_reduce gradients of dense3, dense2, dense1, conv2, conv1
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 61706, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -766,14 +766,14 @@ static void report(void) {
   LAUNCH_ROWS(k_accuracy2, 1, t.accuracy_sum, t.label, t.accuracy_best, batch.len);
   LIFETIME_END({t.label, 128}, {t.accuracy_best, 128});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "lenet.dnn:15");
+  AT_COMM("all_reduce", "lenet.dnn:15");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   AT("accuracy", "lenet.dnn:15");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
   LIFETIME_END({t.cross_entropy_sum_whole, 8});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
   LIFETIME_END({t.accuracy_sum_whole, 4});
 
   AT("conv1 gradient_norm", "lenet.dnn:21");
@@ -808,7 +808,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("conv1 sgd", "lenet.dnn:21");
   LAUNCH_FLAT(k_sgd, 150, t.conv1_w_v, t.conv1_w_u, t.conv1_w_grad_whole, 150, (float)parcc.lr);
@@ -893,7 +893,7 @@ static void evaluate(void) {
   LIFETIME_END({t.eval_cross_entropy_each, 128});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "lenet.dnn:14");
+  AT_COMM("all_reduce", "lenet.dnn:14");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -905,7 +905,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_accuracy2, 1, t.eval_accuracy_sum, t.eval_label, t.eval_accuracy_best, batch.len);
   LIFETIME_END({t.eval_label, 128}, {t.eval_accuracy_best, 128});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "lenet.dnn:15");
+  AT_COMM("all_reduce", "lenet.dnn:15");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_accuracy_sum, t.eval_accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);

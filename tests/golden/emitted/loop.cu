@@ -1023,7 +1023,7 @@ static void forward(void) {
   LIFETIME_END({t.cross_entropy_each, 12});
   LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum_2, t.label, b.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "loop.dnn:10");
+  AT_COMM("all_reduce", "loop.dnn:10");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -1083,7 +1083,7 @@ static void backward(void) {
   LIFETIME_END({t.x, 96}, {t.layernorm1_mean, 12}, {t.layernorm1_var, 12}, {t.layernorm1_y_grad, 96});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "loop.dnn:8");
+  AT_COMM("all_reduce", "loop.dnn:8");
   // all_reduce gradients of dense17 to layernorm1, 26 layers
   CHECK_NCCL(ncclAllReduce(t.dense16_w_grad, t.dense16_w_grad, 2420, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -1095,7 +1095,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("layernorm1 gradient_norm", "loop.dnn:15");
   LAUNCH_ROWS(k_gradient_norm, 1, t.layernorm1_beta_grad_square, t.layernorm1_beta_grad_whole, 8);
@@ -1157,7 +1157,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum_2, t.eval_label, b.len);
   LIFETIME_END({t.eval_label, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "loop.dnn:10");
+  AT_COMM("all_reduce", "loop.dnn:10");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);

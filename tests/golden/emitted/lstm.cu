@@ -482,7 +482,7 @@ static void forward(void) {
   LIFETIME_END({t.cross_entropy_each, 240});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.next, 20 * b.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "lstm.dnn:7");
+  AT_COMM("all_reduce", "lstm.dnn:7");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -546,7 +546,7 @@ static void backward(void) {
   LIFETIME_END({t.x, 720}, {t.lstm1_z_2_grad_21, 3840});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "lstm.dnn:6");
+  AT_COMM("all_reduce", "lstm.dnn:6");
   // all_reduce gradients of dense1, lstm1
   CHECK_NCCL(ncclAllReduce(t.lstm1_r_grad, t.lstm1_r_grad, 163, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -554,7 +554,7 @@ static void backward(void) {
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("lstm1 gradient_norm", "lstm.dnn:9");
   LAUNCH_ROWS(k_gradient_norm, 1, t.lstm1_r_grad_square, t.lstm1_r_grad_whole, 64);
@@ -572,7 +572,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("lstm1 sgd", "lstm.dnn:9");
   LAUNCH_FLAT(k_sgd, 48, t.lstm1_w_u, t.lstm1_w_grad_whole, 48, (float)parcc.lr);
@@ -624,7 +624,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_next, 20 * b.len);
   LIFETIME_END({t.eval_next, 240});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "lstm.dnn:7");
+  AT_COMM("all_reduce", "lstm.dnn:7");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);

@@ -425,7 +425,7 @@ static void forward(void) {
   LIFETIME_END({t.cross_entropy_each, 64});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.label, batch.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "mlp.dnn:13");
+  AT_COMM("all_reduce", "mlp.dnn:13");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -477,7 +477,7 @@ static void backward(void) {
   LIFETIME_END({t.view, 50176}, {t.dense1_y_2_grad, 32768});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "mlp.dnn:9");
+  AT_COMM("all_reduce", "mlp.dnn:9");
   // all_reduce gradients of dense3, dense2, dense1
   CHECK_NCCL(ncclAllReduce(t.dense3_w_grad, t.dense3_w_grad, 669706, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -491,14 +491,14 @@ static void report(void) {
   LAUNCH_ROWS(k_accuracy2, 1, t.accuracy_sum, t.label, t.accuracy_best, batch.len);
   LIFETIME_END({t.label, 64}, {t.accuracy_best, 64});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "mlp.dnn:14");
+  AT_COMM("all_reduce", "mlp.dnn:14");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.accuracy_sum, t.accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
   AT("accuracy", "mlp.dnn:14");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.accuracy, t.accuracy_sum_whole, t.cross_entropy_sum_2_whole);
   LIFETIME_END({t.cross_entropy_sum_whole, 8});
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
   LIFETIME_END({t.accuracy_sum_whole, 4});
 
   AT("dense1 gradient_norm", "mlp.dnn:20");
@@ -525,7 +525,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense1 sgd", "mlp.dnn:20");
   LAUNCH_FLAT(k_sgd, 401408, t.dense1_w_v, t.dense1_w_u, t.dense1_w_grad_whole, 401408, (float)parcc.lr);
@@ -570,7 +570,7 @@ static void evaluate(void) {
   LIFETIME_END({t.eval_cross_entropy_each, 64});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "mlp.dnn:13");
+  AT_COMM("all_reduce", "mlp.dnn:13");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -582,7 +582,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_accuracy2, 1, t.eval_accuracy_sum, t.eval_label, t.eval_accuracy_best, batch.len);
   LIFETIME_END({t.eval_label, 64}, {t.eval_accuracy_best, 64});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "mlp.dnn:14");
+  AT_COMM("all_reduce", "mlp.dnn:14");
   // all_reduce accuracy.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.eval_accuracy_sum, t.eval_accuracy_sum, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);

@@ -679,7 +679,7 @@ static void forward(void) {
   LIFETIME_END({t.dense1_y, 192});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("batchnorm1 all_reduce", "norms.dnn:5");
+  AT_COMM("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.mean.sum: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_sum, t.batchnorm1_mean_sum, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -687,7 +687,7 @@ static void forward(void) {
   LAUNCH_LANES(k_batchnorm, 12, t.batchnorm1_mean, t.batchnorm1_running_mean_next, t.batchnorm1_square, t.batchnorm1_mean_sum_whole, t.dense1_y_2, 12, n.len);
   LIFETIME_END({t.batchnorm1_mean_sum_whole, 96});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("batchnorm1 all_reduce", "norms.dnn:5");
+  AT_COMM("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.square: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_square, t.batchnorm1_square, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -706,7 +706,7 @@ static void forward(void) {
   LAUNCH_ROWS(k_mean, 1, t.mean_sum, t.mse_square, 12 * n.len);
   LIFETIME_END({t.mse_square, 192});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "norms.dnn:8");
+  AT_COMM("all_reduce", "norms.dnn:8");
   // all_reduce mean.sum: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.mean_sum, t.mean_sum, 1, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -740,7 +740,7 @@ static void backward(void) {
   LIFETIME_END({t.relu, 192}, {t.relu_grad, 192});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("batchnorm1 all_reduce", "norms.dnn:5");
+  AT_COMM("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.scale.grad: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_scale_grad, t.batchnorm1_scale_grad, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -749,7 +749,7 @@ static void backward(void) {
   LIFETIME_END({t.dense1_y_2, 192}, {t.batchnorm1_mean, 96}, {t.batchnorm1_var, 96}, {t.batchnorm1_scale, 96},
       {t.batchnorm1_mean_grad, 96}, {t.batchnorm1_scale_grad_whole, 96});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("batchnorm1 all_reduce", "norms.dnn:5");
+  AT_COMM("batchnorm1 all_reduce", "norms.dnn:5");
   // all_reduce batchnorm1.mean.grad.3: [c], a sum over data -> [c]
   CHECK_NCCL(ncclAllReduce(t.batchnorm1_mean_grad_3, t.batchnorm1_mean_grad_3, 12, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -764,7 +764,7 @@ static void backward(void) {
   LIFETIME_END({t.x, 192}, {t.dense1_y_2_grad_4, 192});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "norms.dnn:5");
+  AT_COMM("all_reduce", "norms.dnn:5");
   // all_reduce gradients of layernorm1, dense2, batchnorm1, dense1
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 348, ncclDouble, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -776,7 +776,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense1 gradient_norm", "norms.dnn:10");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 12);
@@ -845,7 +845,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_mean3, 1, t.eval_mean_sum, t.eval_mean_sum_2, t.eval_mse_square, 12 * n.len);
   LIFETIME_END({t.eval_mse_square, 192});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "norms.dnn:8");
+  AT_COMM("all_reduce", "norms.dnn:8");
   // all_reduce mean.sum, mean.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_mean_sum, t.eval_mean_sum, 2, ncclDouble, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);

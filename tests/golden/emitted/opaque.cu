@@ -733,7 +733,7 @@ static void forward(void) {
               place_extent, start, 0.01);
   }
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_gather", "opaque.dnn:16");
+  AT_COMM("all_gather", "opaque.dnn:16");
   // all_gather sorted.y: [n/data, c] -> [n, c]
   parcc_all_gather(t.sorted_y, &division[0], t.sorted_y_whole, &division[1], NULL, PARCC_FLOAT, samples, 1, over_data);
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -747,7 +747,7 @@ static void forward(void) {
   LAUNCH_FLAT(k_stop, 5 * batch.len, t.stop, t.x, 5 * batch.len);
   LAUNCH_FLAT(k_stop2, 1, t.stop_2, t.heat);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_gather", "opaque.dnn:17");
+  AT_COMM("all_gather", "opaque.dnn:17");
   // all_gather stop: [batch/data, d1] -> [batch, d1]
   parcc_all_gather(t.stop, &division[2], t.stop_whole, &division[3], NULL, PARCC_FLOAT, samples, 1, over_data);
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -783,7 +783,7 @@ static void forward(void) {
   LAUNCH_ROWS(k_cross_entropy2, 1, t.mean_sum_3, t.distances_2, 7 * batch.len);
   LIFETIME_END({t.distances_2, 84});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "opaque.dnn:20");
+  AT_COMM("all_reduce", "opaque.dnn:20");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2, mean.sum, mean.sum.3
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 4, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -827,7 +827,7 @@ static void backward(void) {
   }
   LIFETIME_END({t.distances, 84}, {t.distances_grad, 84}, {t.sorted_y_whole, 168});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("reduce_scatter", "opaque.dnn:16");
+  AT_COMM("reduce_scatter", "opaque.dnn:16");
   // reduce_scatter sorted.y.grad.3: [n, c], a sum over data -> [n/data, c]
   parcc_reduce_scatter(t.sorted_y_grad_3, &division[4], t.sorted_y_grad_3_part, &division[0], NULL, PARCC_FLOAT, ncclSum, samples, 1, over_data);
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -840,7 +840,7 @@ static void backward(void) {
   LIFETIME_END({t.cross_entropy_z_grad_3, 48});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "opaque.dnn:16");
+  AT_COMM("all_reduce", "opaque.dnn:16");
   // all_reduce heat.grad.3: [], a sum over data -> []
   CHECK_NCCL(ncclAllReduce(t.heat_grad_3, t.heat_grad_3, 1, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -860,11 +860,11 @@ static void backward(void) {
   LIFETIME_END({t.x, 60}, {t.dense1_y_2_grad, 72});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
 
-  AT("all_reduce", "opaque.dnn:14");
+  AT_COMM("all_reduce", "opaque.dnn:14");
   // all_reduce gradients of dense3, table, dense2, weight, dense1
   CHECK_NCCL(ncclAllReduce(t.dense2_w_grad, t.dense2_w_grad, 104, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
   AT("gradient", "opaque.dnn:13");
   LAUNCH_FLAT(k_gradient_grad, 1, t.heat_grad, t.mean_2, t.heat_grad_3_whole);
   LIFETIME_END({t.mean_2, 4}, {t.heat_grad_3_whole, 4});
@@ -872,7 +872,7 @@ static void backward(void) {
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT(parcc.compute, event[2]);
 
   AT("gradient_norm", "opaque.dnn:8");
   LAUNCH_ROWS(k_gradient_norm, 1, t.table_grad_square, t.table_grad_whole, 18);
@@ -899,7 +899,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[2], 0));
+  WAIT(parcc.compute, event[2]);
 
   AT("sgd", "opaque.dnn:8");
   LAUNCH_FLAT(k_sgd, 6, t.weight_u, t.weight_grad_whole, 6, (float)parcc.lr);
@@ -934,7 +934,7 @@ static void evaluate(void) {
   }
   LIFETIME_END({t.eval_tanh, 72});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_gather", "opaque.dnn:16");
+  AT_COMM("all_gather", "opaque.dnn:16");
   // all_gather sorted.y: [n/data, c] -> [n, c]
   parcc_all_gather(t.eval_sorted_y, &division[0], t.eval_sorted_y_whole, &division[1], NULL, PARCC_FLOAT, samples, 1, over_data);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
@@ -949,7 +949,7 @@ static void evaluate(void) {
   LAUNCH_FLAT(k_stop, 5 * batch.len, t.eval_stop, t.eval_x, 5 * batch.len);
   LAUNCH_FLAT(k_stop_mean, 1, t.eval_stop_2, t.eval_mean_3, t.heat);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_gather", "opaque.dnn:17");
+  AT_COMM("all_gather", "opaque.dnn:17");
   // all_gather stop: [batch/data, d1] -> [batch, d1]
   parcc_all_gather(t.eval_stop, &division[2], t.eval_stop_whole, &division[3], NULL, PARCC_FLOAT, samples, 1, over_data);
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);
@@ -990,7 +990,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_mean, 1, t.eval_mean_sum_3, t.eval_mean_sum_4, t.eval_distances_2, 7 * batch.len);
   LIFETIME_END({t.eval_distances_2, 84});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "opaque.dnn:20");
+  AT_COMM("all_reduce", "opaque.dnn:20");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2, mean.sum, mean.sum.2, mean.sum.3, mean.sum.4
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 6, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[2]);

@@ -355,7 +355,7 @@ static void forward(void) {
   LIFETIME_END({t.cross_entropy_each, 192});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.next, 12 * b.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "pairs.dnn:11");
+  AT_COMM("all_reduce", "pairs.dnn:11");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -397,7 +397,7 @@ static void backward(void) {
   LAUNCH_FLAT(k_gradient_grad, 2400, t.table_grad, t.table_grad_2, t.table_grad_3, 2400);
   LIFETIME_END({t.table_grad_2, 9600}, {t.table_grad_3, 9600});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "pairs.dnn:6");
+  AT_COMM("all_reduce", "pairs.dnn:6");
   // all_reduce gradients of dense1, table
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 5100, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -405,7 +405,7 @@ static void backward(void) {
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense1 gradient_norm", "pairs.dnn:14");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_whole, 2400);
@@ -418,7 +418,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("sgd", "pairs.dnn:14");
   LAUNCH_FLAT(k_sgd, 2400, t.table_u, t.table_grad_whole, 2400, (float)parcc.lr);
@@ -454,7 +454,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_next, 12 * b.len);
   LIFETIME_END({t.eval_next, 192});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "pairs.dnn:11");
+  AT_COMM("all_reduce", "pairs.dnn:11");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);

@@ -284,7 +284,7 @@ static void forward(void) {
   LIFETIME_END({t.cross_entropy_each, 4});
   LAUNCH_ROWS(k_cross_entropy3, 1, t.cross_entropy_sum_2, t.label, batch.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "predicted.dnn:5");
+  AT_COMM("all_reduce", "predicted.dnn:5");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, everybody, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -308,7 +308,7 @@ static void backward(void) {
   LAUNCH_LANES(k_dense_grad, 12, t.dense1_w_grad, t.cross_entropy_z_grad_3, t.x, 3, 4, batch.len);
   LIFETIME_END({t.x, 16}, {t.cross_entropy_z_grad_3, 12});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("dense1 all_reduce", "predicted.dnn:5");
+  AT_COMM("dense1 all_reduce", "predicted.dnn:5");
   // all_reduce gradients of dense1
   CHECK_NCCL(ncclAllReduce(t.dense1_w_grad, t.dense1_w_grad, 15, ncclFloat, ncclSum, everybody, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -316,7 +316,7 @@ static void backward(void) {
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense1 gradient_norm", "predicted.dnn:2");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 3);
@@ -326,7 +326,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense1 sgd", "predicted.dnn:2");
   LAUNCH_FLAT(k_sgd, 12, t.dense1_w_u, t.dense1_w_grad_whole, 12, (float)parcc.lr);
@@ -348,7 +348,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_cross_entropy3, 1, t.eval_cross_entropy_sum_2, t.eval_label, batch.len);
   LIFETIME_END({t.eval_label, 4});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "predicted.dnn:5");
+  AT_COMM("all_reduce", "predicted.dnn:5");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, everybody, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);

@@ -281,7 +281,7 @@ static void forward(void) {
   LIFETIME_END({t.cross_entropy_each, 256});
   LAUNCH_ROWS(k_cross_entropy2, 1, t.cross_entropy_sum_2, t.next, 16 * b.len);
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "windows.dnn:8");
+  AT_COMM("all_reduce", "windows.dnn:8");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.cross_entropy_sum, t.cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
@@ -314,7 +314,7 @@ static void backward(void) {
   LAUNCH_LANES(k_embedding_grad, PARTS * 12, t.table_grad, t.embedding_grad, t.token, 12, 256, 16 * b.len);
   LIFETIME_END({t.token, 256}, {t.embedding_grad, 3072});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "windows.dnn:6");
+  AT_COMM("all_reduce", "windows.dnn:6");
   // all_reduce gradients of dense1, table
   CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 6400, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
@@ -322,7 +322,7 @@ static void backward(void) {
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("dense1 gradient_norm", "windows.dnn:11");
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_w_grad_square, t.dense1_w_grad_whole, 3072);
@@ -335,7 +335,7 @@ static void report(void) {
 
 // The optimizer.
 static void update(void) {
-  CHECK_CUDA(cudaStreamWaitEvent(parcc.compute, event[1], 0));
+  WAIT(parcc.compute, event[1]);
 
   AT("sgd", "windows.dnn:11");
   LAUNCH_FLAT(k_sgd, 3072, t.table_u, t.table_grad_whole, 3072, (float)parcc.lr);
@@ -366,7 +366,7 @@ static void evaluate(void) {
   LAUNCH_ROWS(k_cross_entropy2, 1, t.eval_cross_entropy_sum_2, t.eval_next, 16 * b.len);
   LIFETIME_END({t.eval_next, 256});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT("all_reduce", "windows.dnn:8");
+  AT_COMM("all_reduce", "windows.dnn:8");
   // all_reduce cross_entropy.sum, cross_entropy.sum.2
   CHECK_NCCL(ncclAllReduce(t.eval_cross_entropy_sum, t.eval_cross_entropy_sum, 2, ncclFloat, ncclSum, over_data, parcc.comm));
   WAIT_FOR(parcc.compute, parcc.comm, event[1]);
