@@ -10,6 +10,7 @@
 #include "../passes/plan_show.h"
 #include "../passes/plan_write.h"
 #include "../passes/profile.h"
+#include "../passes/report/network.h"
 #include "../passes/search/cfn_write.h"
 #include "../passes/stats.h"
 #include "ast_print.h"
@@ -105,7 +106,7 @@ bool driver_write(Driver *d, const char *path, const char *text) {
 // What is wanted of the plan, as text; NULL: nothing.
 typedef struct PlanTexts {
   const char *written, *shown;
-  const char *profile; // once the plan is applied
+  const char *profile, *dot; // once the plan is applied
 } PlanTexts;
 
 static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
@@ -114,7 +115,7 @@ static PlanTexts plan_texts(const Driver *d, const Compilation *c) {
     const Plan plan = plan_write(c);
     plan_print(&plan, &text);
   }
-  return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL, NULL};
+  return (PlanTexts){d->options.plan_out != NULL ? text_str(&text) : NULL, d->options.show_plan ? plan_show(c) : NULL, NULL, NULL};
 }
 
 void driver_warn_few(ProfileUse use) {
@@ -130,6 +131,14 @@ static const char *profile_text(const Driver *d, const Compilation *c) {
     else if (!d->options.quiet) fprintf(stderr, "parcc: of %d operators that can be measured %d are\n", use.of, use.measured);
   }
   return d->options.profile_out != NULL ? profile_print(c) : NULL;
+}
+
+// The drawing that is wanted, or NULL.
+static const char *dot_text(const Driver *d, const Compilation *c) {
+  if (d->options.dot == NULL) return NULL;
+  Network *network = network_of(c);
+  network_fold(network);
+  return network_dot(network);
 }
 
 typedef struct ProblemFile {
@@ -228,6 +237,7 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   if (plan->written != NULL && !driver_write(d, o->plan_out, plan->written)) return EXIT_INPUT;
   if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
   if (plan->profile != NULL && !driver_write(d, o->profile_out, plan->profile)) return EXIT_INPUT;
+  if (plan->dot != NULL && !driver_write(d, o->dot, plan->dot)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
   const char *out = options_program(d->arena, o);
   if (out == NULL) return EXIT_RIGHT;
@@ -264,7 +274,7 @@ static int compile(Driver *d) {
   if (o->sweep.parameter != NULL) return driver_sweep(d, file);
   Compilation c = driver_begin(d, file, &o->elab, &o->mesh);
   if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
-  PlanTexts plan = {NULL, NULL, NULL};
+  PlanTexts plan = {0};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     const bool planned = stage == FIRST_PASS + pipeline_find("plan");
     if (planned && c.machine != NULL && !o->quiet && c.plan_source.kind != PLAN_DATA) d->data_step = driver_data_step(&c);
@@ -274,7 +284,10 @@ static int compile(Driver *d) {
     if (planned && !write_problem(d, &c)) return EXIT_INPUT;
     if (diag_problems(&c.problems)) return EXIT_INPUT;
     if (planned) plan = plan_texts(d, &c);
-    if (stage == FIRST_PASS + pipeline_find("apply-plan")) plan.profile = profile_text(d, &c);
+    if (stage == FIRST_PASS + pipeline_find("apply-plan")) {
+      plan.profile = profile_text(d, &c);
+      plan.dot = dot_text(d, &c);
+    }
     if (end_stage(d, stage, NULL, &c, &code)) continue;
     return code != EXIT_RIGHT || plan.written == NULL || driver_write(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
   }

@@ -57,6 +57,7 @@ static const char *other_output(const Options *o) {
   return o->out != NULL && !o->measure ? "-o"
          : o->plan_out != NULL       ? "--plan-out"
          : o->profile_out != NULL    ? "--profile-out"
+         : o->dot != NULL            ? "--dot"
          : o->emit_problem != NULL   ? "--emit-problem"
          : o->show_plan              ? "--show-plan"
          : o->stats                  ? "--stats"

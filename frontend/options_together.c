@@ -14,6 +14,11 @@ static int check_profile(const Options *o) {
   return -1;
 }
 
+static int check_dot(const Options *o) {
+  if (o->dot != NULL && o->stop_after != NULL) return misuse("--dot needs all passes, --stop-after leaves some out");
+  return -1;
+}
+
 static int check_problem(const Options *o) {
   if (o->emit_problem == NULL) return -1;
   if (o->plan.kind != PLAN_AUTO || o->plan_in != NULL) return misuse("--emit-problem writes what --search=auto solves; it goes with no other plan");
@@ -58,6 +63,7 @@ int options_check_together(Arena *arena, Options *options, const DriverStage *st
   if (code < 0) code = check_devices(arena, options);
   if (code < 0) code = check_problem(options);
   if (code < 0) code = check_profile(options);
+  if (code < 0) code = check_dot(options);
   if (code < 0) code = check_plan(options);
   return code < 0 ? options_check_files(arena, options, stages, n_stages) : code;
 }

@@ -69,6 +69,13 @@ const char *mesh_text(Arena *arena, const Mesh *mesh) {
   return text_str(&text);
 }
 
+const char *mesh_axes_text(Arena *arena, const Mesh *mesh, uint32_t axes) {
+  Text text = {.arena = arena};
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (axes >> a & 1) text_printf(&text, "%s%s", text.len > 0 ? "," : "", mesh->axis[a].name);
+  return text_str(&text);
+}
+
 int mesh_ranks(const Mesh *mesh) {
   int ranks = 1;
   for (int a = 0; a < mesh->n_axes; a++) ranks *= mesh->axis[a].size;

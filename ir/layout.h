@@ -27,6 +27,7 @@ Mesh mesh_factors(Arena *arena, const Mesh *mesh, int most);
 const char *mesh_name_factor(Arena *arena, const Mesh *mesh, int axis, int number, int of);
 int mesh_find(const Mesh *mesh, const char *axis); // or -1
 const char *mesh_text(Arena *arena, const Mesh *mesh); // "data=2,tensor=2"
+const char *mesh_axes_text(Arena *arena, const Mesh *mesh, uint32_t axes); // of a set of axes: "data,tensor"
 int mesh_ranks(const Mesh *mesh);
 int mesh_stride(const Mesh *mesh, int axis); // distance in ranks of neighbours along the axis
 

@@ -38,12 +38,7 @@ const char *explain_candidate_text(const Explainer *e, int number, const Candida
   return str_eq(first, update) ? first : arena_printf(e->arena, "store %s, update %s", first, update);
 }
 
-static const char *axes_text(const Explainer *e, uint32_t axes) {
-  Text text = {.arena = e->arena};
-  for (int a = 0; a < e->c->mesh.n_axes; a++)
-    if (axes >> a & 1) text_printf(&text, "%s%s", text.len > 0 ? "," : "", e->c->mesh.axis[a].name);
-  return text_str(&text);
-}
+static const char *axes_text(const Explainer *e, uint32_t axes) { return mesh_axes_text(e->arena, &e->c->mesh, axes); }
 
 static const char *dims_text(const Explainer *e, const Group *group) {
   Text text = {.arena = e->arena};

@@ -6,6 +6,7 @@
 #   NAME.cu      what that writes to TMP
 #   NAME.stats   standard output of  parcc OPTS --stats NAME.dnn;  NAME.json: of --stats --json
 #   NAME.shown   standard output of  parcc OPTS --show-plan NAME.dnn;  NAME.written: of --plan-out -
+#   NAME.dot     what parcc OPTS --dot - NAME.dnn writes
 #   NAME.report  standard output of  parcc OPTS NAME.dnn, where OPTS ask for a report; times that something took are masked
 #   NAME.PASS    standard output of  parcc OPTS --dump-after=PASS --stop-after=PASS NAME.dnn
 # and NAME.opts holds OPTS, words separated by blanks. parcc runs in the folder of the model. It must end with code 0 and
@@ -118,6 +119,7 @@ check_model() {
     json) check_output "$expected" --stats --json ;;
     shown) check_output "$expected" --show-plan ;;
     written) check_output "$expected" --plan-out - ;;
+    dot) check_output "$expected" --dot - ;;
     report) check_output "$expected" ;;
     *.*) continue ;;
     *) check_output "$expected" "--dump-after=$stage" "--stop-after=$stage" ;;
