@@ -69,6 +69,7 @@ Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab
                    .plan_source = o->plan,
                    .strip_bytes = o->strip_bytes,
                    .time_limit = o->time_limit,
+                   .keeps_problem = o->emit_problem != NULL,
                    .problems = {.arena = d->arena}};
   if (d->prelude == NULL) d->prelude = parse_prelude(d->arena);
   if (diag_errors() > 0) fatal("the prelude has errors");

@@ -117,13 +117,13 @@ static Layout result_layout(const Graph *graph, const Op *op, int result, const 
 
 // ---- which version from which --------------------------------------------------------------------------------------
 
-typedef struct Tree { // over the versions of one tensor, and perhaps one more that nobody asked for
+typedef struct Tree { // over the layouts that are wanted of one tensor, the first of which it is made in, and perhaps one more that nobody asked for
   Routes *routes;
   int shape;
-  Arena *scratch;
   int *layout; // numbers
   int n;
   RouteCost *between; // n * n, starts -1: not known yet
+  bool *made;         // scratch
   bool partial;       // version 0 can be used once only
 } Tree;
 
@@ -136,10 +136,12 @@ static RouteCost cost_between(Tree *t, int from, int to) {
 // Attaches one version after the other to the nearest one there is, beginning with `first` (-1: with whichever is nearest).
 // The last one counts if `needed` says so only. Fills parents.
 static RouteCost grow(Tree *t, int first, int needed, int *parent) {
-  bool *made = NEW_ARRAY(t->scratch, bool, t->n);
   RouteCost total = {0, 0};
-  made[0] = true;
-  for (int i = 0; i < t->n; i++) parent[i] = -1;
+  bool *made = t->made;
+  for (int i = 0; i < t->n; i++) {
+    made[i] = i == 0;
+    parent[i] = -1;
+  }
   for (int left = first >= needed ? needed : needed - 1; left > 0; left--) {
     int from = -1, to = -1;
     for (int v = 1; v < t->n; v++) {
@@ -165,15 +167,16 @@ static bool is_partial(const Layout *layout) {
 
 // The tensor reduced where it is partial; if it is nowhere, whole along every axis along which several want it otherwise than
 // it is, whatever they want.
-static Layout whole_layout(const Mesh *mesh, const Versions *versions, bool partial) {
-  Layout whole = versions->at[0].layout;
-  for (int a = 0; a < mesh->n_axes; a++) {
-    int others = 0;
-    for (int v = 1; v < versions->len; v++)
-      others += (reshard_axes(mesh, &versions->at[0].layout, &versions->at[v].layout) >> a & 1) != 0;
-    if (partial ? whole.axis[a].kind == LAYOUT_PARTIAL : others > 1)
-      whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+static Layout whole_layout(const Mesh *mesh, Routes *routes, const int *layout, int n, bool partial) {
+  Layout whole = *routes_layout_at(routes, layout[0]);
+  uint32_t once = 0, again = 0; // axes along which somebody does; along which several do
+  for (int v = 1; v < n && !partial; v++) {
+    const uint32_t differs = reshard_axes(mesh, &whole, routes_layout_at(routes, layout[v]));
+    again |= once & differs;
+    once |= differs;
   }
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (partial ? whole.axis[a].kind == LAYOUT_PARTIAL : again >> a & 1) whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   for (int i = 0; i < LAYOUT_MAX_RANK; i++)
     if (layout_axes_of(&whole, mesh->n_axes, i) == 0) whole.cut[i] = (Cut){0};
   return whole;
@@ -183,53 +186,62 @@ static bool is_reported(const Version *version) { return version->read == 1u << 
 
 enum { MAX_TRIED = 6 }; // of more versions only the whole is tried as the first one
 
-// Parents of all versions of a tensor, and what making them takes. The whole is a version, too, if that is cheaper (one gathering for
-// several that are wanted in one place each), or if nothing can be made of the version that is nearest to partial results: a window.
-static RouteCost plan_versions(Arena *arena, Arena *scratch, const Mesh *mesh, Routes *routes, int shape, Versions *versions) {
-  const int n = versions->len;
-  const bool partial = is_partial(&versions->at[0].layout);
+// Which of the layouts that are wanted is made from which, and what that takes. layout, parent: [n + 1]: the whole is made, too, as the
+// last one, if that is cheaper (one gathering for several that are wanted in one place each), or if nothing can be made of the one that
+// is nearest to partial results: a window. Else parent[n] is -1.
+static RouteCost plan_layouts(Arena *scratch, const Mesh *mesh, Routes *routes, int shape, int *layout, int n, int *parent) {
+  const bool partial = is_partial(routes_layout_at(routes, layout[0]));
+  for (int v = 0; v <= n; v++) parent[v] = -1;
   if (n <= 1) return (RouteCost){0, 0};
   if (n == 2) {
-    const RouteCost direct = routes_cost(routes, shape, versions->at[0].number, versions->at[1].number);
-    versions->at[1].early = partial;
+    const RouteCost direct = routes_cost(routes, shape, layout[0], layout[1]);
+    parent[1] = 0;
     if (!partial || direct.amount < INFINITY) return direct;
   }
-  const Layout layout = whole_layout(mesh, versions, partial);
-  const Version whole = version_of(routes, &layout);
-  Tree tree = {.routes = routes, .shape = shape, .scratch = scratch, .n = n, .partial = partial};
-  const int asked = find_version(versions, mesh, &layout), hub = asked < 0 ? n : asked;
-  tree.n += hub == n;
-  tree.layout = NEW_ARRAY(scratch, int, n + 1);
-  for (int v = 0; v < n; v++) tree.layout[v] = versions->at[v].number;
-  tree.layout[n] = whole.number;
+  const Layout whole = whole_layout(mesh, routes, layout, n, partial);
+  layout[n] = routes_layout(routes, &whole);
+  int hub = 0;
+  while (hub < n && layout[hub] != layout[n] && reshard_axes(mesh, routes_layout_at(routes, layout[hub]), &whole) != 0) hub++;
+  Tree tree = {.routes = routes, .shape = shape, .layout = layout, .n = n + (hub == n), .partial = partial};
+  tree.made = NEW_ARRAY(scratch, bool, tree.n);
   tree.between = NEW_ARRAY(scratch, RouteCost, tree.n * tree.n);
   for (int i = 0; i < tree.n * tree.n; i++) tree.between[i].starts = -1;
-  int *parent = NEW_ARRAY(scratch, int, tree.n), *best = NEW_ARRAY(scratch, int, tree.n);
-  RouteCost least = grow(&tree, -1, n, best);
+  int *other = NEW_ARRAY(scratch, int, tree.n);
+  RouteCost least = grow(&tree, -1, n, parent);
   for (int first = 1; first < tree.n; first++) {
     if (n > MAX_TRIED && first != hub) continue;
-    const RouteCost cost = grow(&tree, first, n, parent);
+    const RouteCost cost = grow(&tree, first, n, other);
     if (!route_cheaper(cost, least)) continue;
     least = cost;
-    memcpy(best, parent, sizeof *best * (size_t)tree.n);
+    memcpy(parent, other, sizeof *parent * (size_t)tree.n);
   }
-  if (tree.n > n && best[n] >= 0) vec_push(arena, versions, whole);
+  return least;
+}
+
+// Parents of all versions of a tensor, and what making them takes. The whole may become one.
+static RouteCost plan_versions(Arena *arena, Arena *scratch, const Mesh *mesh, Routes *routes, int shape, Versions *versions) {
+  const int n = versions->len;
+  int *layout = NEW_ARRAY(scratch, int, n + 1), *parent = NEW_ARRAY(scratch, int, n + 1);
+  for (int v = 0; v < n; v++) layout[v] = versions->at[v].number;
+  const RouteCost least = plan_layouts(scratch, mesh, routes, shape, layout, n, parent);
+  if (parent[n] >= 0) vec_push(arena, versions, version_of(routes, routes_layout_at(routes, layout[n])));
+  const bool partial = is_partial(&versions->at[0].layout);
   for (int v = 1; v < versions->len; v++) {
-    versions->at[v].parent = best[v];
-    versions->at[v].early = tree.partial && best[v] == 0;
+    versions->at[v].parent = parent[v];
+    versions->at[v].early = partial && parent[v] == 0;
   }
   return least;
 }
 
 double demands_cost(Arena *scratch, const Mesh *mesh, Routes *routes, int shape, int made, const int *want, int n) {
-  Versions versions = {0};
-  for (int i = -1; i < n; i++) {
-    const int number = i < 0 ? made : want[i];
+  int *layout = NEW_ARRAY(scratch, int, n + 2), *parent = NEW_ARRAY(scratch, int, n + 2), known = 1;
+  layout[0] = made;
+  for (int i = 0; i < n; i++) {
     int v = 0;
-    while (v < versions.len && versions.at[v].number != number) v++;
-    if (v == versions.len) vec_push(scratch, &versions, (Version){.layout = *routes_layout_at(routes, number), .number = number});
+    while (v < known && layout[v] != want[i]) v++;
+    if (v == known) layout[known++] = want[i];
   }
-  return plan_versions(scratch, scratch, mesh, routes, shape, &versions).amount;
+  return plan_layouts(scratch, mesh, routes, shape, layout, known, parent).amount;
 }
 
 static void spread_phases(Versions *versions) {

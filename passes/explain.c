@@ -125,7 +125,7 @@ static void search_runner_up(const Explainer *e, const Others *o, int number, Ex
   Contest contest = contest_new(e->c);
   const CfnSolution solution = problem_solve(p, BUDGET);
   if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
-  const Plan plan = problem_plan(p, solution.value);
+  const Plan plan = problem_plan(p->arena, p, solution.value);
   const bool fits = contest_offer(&contest, &plan, NULL) == 0;
   if (!fits) fit_search(&contest, p, solution.value, BUDGET);
   variable->cost = cost;

@@ -21,7 +21,7 @@ typedef struct Search {
   int ways;           // with of_step: in how many different ways an operator is divided along its axes at most; 0: in any number
   bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once
-  const Cfn *problem; // that it solved, where it is one; or NULL
+  const Cfn *problem; // that it solved, where it is one and was asked for (keeps_problem); or NULL
   const char *how;    // what else it says of its way ("K = 2, 31 nodes eliminated"), or NULL
 } Search;
 bool search_proves(const Search *search); // whether the bound says anything
@@ -37,6 +37,7 @@ typedef struct Compilation {
   int64_t strip_bytes; // what is larger is made again or computed in strips of about this size; 0: never
   double time_limit;   // seconds that a search may take, or 0: it ends by itself, the same way every time
   bool any_plan;       // it is only asked whether there is a plan that fits: a search may end with the first one
+  bool keeps_problem; // what a search solves is wanted (search.problem)
   Plan plan;         // as read from a file; from pass "plan" on as made
   Problems problems; // of the plan: where there are some after a pass, nothing more is to be run
   const char *whole_batches; // from pass "plan" on: why an evaluation takes whole batches only; NULL: it takes any

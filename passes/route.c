@@ -278,7 +278,7 @@ static int64_t step_slot(const StepMap *map, uint64_t key) {
 
 static void grow_steps(Routes *routes) {
   const StepMap old = routes->steps;
-  routes->steps.cap = old.cap == 0 ? 1 << 10 : old.cap * 4;
+  routes->steps.cap = old.cap == 0 ? 1 << 10 : old.cap * 2;
   routes->steps.slot = arena_alloc(routes->arena, sizeof *old.slot * (size_t)routes->steps.cap);
   for (int64_t i = 0; i < old.cap; i++)
     if (old.slot[i].key != 0) routes->steps.slot[step_slot(&routes->steps, old.slot[i].key)] = old.slot[i];
@@ -287,7 +287,7 @@ static void grow_steps(Routes *routes) {
 // Between layouts that differ.
 static Step step_between(Routes *routes, int shape, int from, int to) {
   const uint64_t key = key_of(shape, from, to);
-  if (routes->steps.len * 2 >= routes->steps.cap) grow_steps(routes);
+  if (routes->steps.len * 3 >= routes->steps.cap * 2) grow_steps(routes);
   const int64_t i = step_slot(&routes->steps, key);
   if (routes->steps.slot[i].key == 0) {
     routes->steps.len++;

@@ -31,23 +31,36 @@ static const char *idle_axes(const Compilation *c, const Plan *plan) {
 }
 
 // finer: what is known of finer meshes, or NULL.
-static const char *how(const Compilation *c, const Contest *contest, double searched, const char *finer, bool too_large) {
+static const char *how(const Compilation *c, const Contest *contest, double found, const char *finer, bool too_large) {
   const char *idle = idle_axes(c, &contest->plan);
   Text text = {.arena = c->arena};
   if (contest->late) text_printf(&text, "the time limit ended it");
   if (too_large) text_printf(&text, "%sthere are too many plans to search all", text.len > 0 ? "; " : "");
   if (finer != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", finer);
   if (contest->name != NULL) text_printf(&text, "%sthe plan is '%s'", text.len > 0 ? "; " : "", contest->name);
-  if (contest->name != NULL && contest_is_less(c->search.bound, searched) && searched < INFINITY)
-    text_printf(&text, ": what was found takes %.4g ms", searched * 1e3);
+  if (contest->name != NULL && contest_is_less(c->search.bound, found) && found < INFINITY)
+    text_printf(&text, ": what was found takes %.4g ms", found * 1e3);
   if (idle != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", idle);
   return text.len > 0 ? text_str(&text) : NULL;
 }
 
-static SearchProblem *new_problem(Compilation *c, const Contest *contest, const Mesh *mesh, const ProblemSpace *space) {
+// Problems are large, and are solved one after the other in the same memory.
+static SearchProblem *open_problem(Compilation *c, const Contest *contest, const Mesh *mesh, const ProblemSpace *space) {
   ProblemSpace until = *space;
   until.until = contest->until;
-  return problem_new(c->arena, c->model, mesh, c->machine, &until);
+  Arena *arena = c->keeps_problem ? c->arena : arena_new();
+  SearchProblem *problem = problem_new(arena, c->model, mesh, c->machine, &until);
+  if (problem == NULL && !c->keeps_problem) arena_free(arena);
+  return problem;
+}
+
+static void close_problem(const Compilation *c, SearchProblem *problem) {
+  if (problem != NULL && !c->keeps_problem) arena_free(problem->arena);
+}
+
+// What was solved last counts.
+static void note_problem(Compilation *c, const Cfn *solved) {
+  if (c->keeps_problem) c->search.problem = solved;
 }
 
 static CfnSolution solve(SearchProblem *problem, int64_t budget) {
@@ -60,13 +73,13 @@ static CfnSolution solve(SearchProblem *problem, int64_t budget) {
 // Leaves in c->search what is proved of it.
 static void search_all(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
   const CfnSolution solution = solve(problem, budget);
-  const Plan plan = problem_plan(problem, solution.value);
+  const Plan plan = problem_plan(problem->arena, problem, solution.value);
   const bool too_much = fit_is_too_much(c, problem, solution.value), fits = !too_much && contest_offer(contest, &plan, NULL) == 0;
   if (!fits) contest_offer_planners(contest, PLAN_AUTO);
   c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
   if (too_much && !contest->fits) contest_offer(contest, &plan, NULL); // it may be what needs least
   c->search.of_fitting = !fits;
-  c->search.problem = fits ? problem->solved : &problem->cfn; // with its limits
+  note_problem(c, fits ? problem->solved : &problem->cfn); // with its limits
 }
 
 // The same with the devices of each level in factors, if the machine's mesh is done with and that is not too much. What is proved of
@@ -75,19 +88,21 @@ static const char *search_factors(Compilation *c, Contest *contest, int64_t budg
   Factors factors;
   if (c->mesh_given || contest_is_less(c->search.bound, contest->cost) || !factors_of_mesh(c->arena, &c->mesh, &factors)) return NULL;
   const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = factors_candidates, .ctx = &factors, .most = FACTORS_MOST};
-  SearchProblem *problem = new_problem(c, contest, &factors.mesh, &space);
+  SearchProblem *problem = open_problem(c, contest, &factors.mesh, &space);
   if (problem == NULL) return NULL;
   const CfnSolution solution = solve(problem, 2 * budget); // values are some times as many
-  const Plan plan = problem_plan(problem, solution.value), merged = factors_merge(c->arena, &factors, &c->mesh, &plan);
+  const Plan plan = problem_plan(problem->arena, problem, solution.value), merged = factors_merge(c->arena, &factors, &c->mesh, &plan);
   contest_offer(contest, &merged, NULL);
   contest_offer(contest, &plan, NULL); // unequal blocks are others on fewer axes
-  if (contest_is_less(solution.bound, solution.cost))
+  const bool proved = !contest_is_less(solution.bound, solution.cost);
+  if (proved) note_problem(c, problem->solved);
+  close_problem(c, problem);
+  if (!proved)
     return arena_printf(c->arena, "on %s%s none takes less than %.4g ms", mesh_text(c->arena, &factors.mesh),
                         factors.most > 0 ? arena_printf(c->arena, ", at most %d ways an operator,", factors.most) : "", solution.bound * 1e3);
   c->search.bound = fmin(c->search.bound, solution.bound);
   c->search.mesh = factors.mesh;
   c->search.ways = factors.most;
-  c->search.problem = problem->solved;
   return NULL;
 }
 
@@ -104,13 +119,14 @@ static bool search_used(Compilation *c, Contest *contest, const Plan *best, doub
   const ProblemSpace fewer = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = fewer_candidates, .ctx = &axis};
   const Plan same = fewer_plan(c->arena, best, &mesh, axis);
   if (contest_is_less(cost, contest_price(contest, &same, INFINITY).seconds)) return false;
-  SearchProblem *problem = new_problem(c, contest, &mesh, &fewer);
+  SearchProblem *problem = open_problem(c, contest, &mesh, &fewer);
   if (problem == NULL) return false;
   const CfnSolution solution = solve(problem, budget);
-  const Plan plan = problem_plan(problem, solution.value);
+  const Plan plan = problem_plan(problem->arena, problem, solution.value);
   const double before = contest->cost;
   contest_offer(contest, &plan, NULL);
-  if (contest->cost < before) c->search.problem = problem->solved;
+  if (contest->cost < before) note_problem(c, problem->solved);
+  close_problem(c, problem);
   c->search.bound = fmin(c->search.bound, solution.bound);
   return true;
 }
@@ -130,26 +146,28 @@ Plan search_auto(Compilation *c) {
   const ProblemSpace all = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
   const int64_t budget = c->time_limit > 0 ? UNLIMITED : BUDGET;
   Contest contest = contest_new(c);
-  SearchProblem *problem = new_problem(c, &contest, &c->mesh, &all);
+  SearchProblem *problem = open_problem(c, &contest, &c->mesh, &all);
+  const bool searched = problem != NULL, too_large = !searched && !contest_is_over(&contest);
   c->search = (Search){.done = true, .cost = INFINITY, .bound = INFINITY, .of_step = true, .mesh = c->mesh};
   if (c->any_plan) {
     search_any(c, &contest, problem, budget / 8);
     if (contest.fits) c->search.cost = contest.cost;
+    close_problem(c, problem);
     return contest.plan;
   }
-  if (problem != NULL) search_all(c, &contest, problem, budget);
+  if (searched) search_all(c, &contest, problem, budget);
   else c->search.bound = 0;
+  close_problem(c, problem);
   const char *finer = NULL;
-  const bool too_large = problem == NULL && !contest_is_over(&contest);
   if (contest.fits && !c->search.of_fitting) { // fewer devices have less memory
     search_fewer(c, &contest, budget);
-    if (problem != NULL) finer = search_factors(c, &contest, budget);
+    if (searched) finer = search_factors(c, &contest, budget);
   }
-  const double searched = contest.fits && contest.name == NULL ? contest.cost : INFINITY;
+  const double found = contest.fits && contest.name == NULL ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
   if (contest.fits) c->search.cost = contest.cost;
   // Costs are sums of the same in another order. A plan of which that is not so is none of those of which something is proved.
   if (contest.fits && !contest_is_less(c->search.bound, contest.cost) && !contest_is_less(contest.cost, c->search.bound)) c->search.bound = contest.cost;
-  c->search.how = how(c, &contest, searched, finer, too_large);
+  c->search.how = how(c, &contest, found, finer, too_large);
   return contest.plan;
 }

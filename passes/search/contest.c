@@ -49,6 +49,7 @@ static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *na
     contest->any = true;
     contest->fits = fits;
     contest->plan = *plan;
+    vec_own(contest->c->arena, &contest->plan.lines);
     contest->cost = e.cost.step;
     contest->need = e.arena_bytes;
     contest->name = name;

@@ -27,7 +27,7 @@ bool contest_is_over(Contest *contest);
 bool contest_is_less(double cost, double than);
 // Of a plan (pricing.h).
 Price contest_price(Contest *contest, const Plan *plan, double enough);
-// Offers a plan. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
+// Offers a plan, which is copied if it is taken. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
 // What a step takes under a plan, in seconds; INFINITY: it does not fit; 0: it is no plan of this model.
 double contest_step(const Compilation *c, const Plan *plan);

@@ -38,10 +38,20 @@ static Plan too_large(Compilation *c, const Mesh *mesh) {
   return (Plan){.model = c->model->name, .mesh = *mesh};
 }
 
+// What cuts leave behind: the first one the groups, which all of them share, each of the others what the next one starts from.
+typedef struct CutArenas { Arena *first, *last; } CutArenas;
+
+static void close_cut(CutArenas *arenas, Arena *next) {
+  if (arenas->last != arenas->first) arena_free(arenas->last);
+  if (arenas->first == NULL) arenas->first = next;
+  arenas->last = next;
+}
+
 // A cut that is the only one is proved to be; of several each is, after those before it.
 Plan cuts_plan(Compilation *c, const CutRule *rule) {
   const Mesh all = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh, CUTS_MOST);
   Text factors = {.arena = c->arena}, bytes = {.arena = c->arena};
+  CutArenas arenas = {NULL, NULL};
   SearchProblem *problem = NULL;
   CfnSolution solution = {.cost = 0};
   bool proved = true, otherwise;
@@ -50,11 +60,13 @@ Plan cuts_plan(Compilation *c, const CutRule *rule) {
   while (mesh.n_axes < all.n_axes) {
     const char *comma = mesh.n_axes > 0 ? ", " : "";
     const double before = solution.cost;
+    Arena *arena = arena_new();
     mesh.axis[mesh.n_axes] = all.axis[mesh.n_axes];
     mesh.n_axes++;
-    problem = cuts_problem(c->arena, c->model, &mesh, c->machine, rule, problem, solution.value);
-    if (problem == NULL) return too_large(c, &mesh);
-    solution = rule->solve(c->arena, &problem->cfn, &otherwise);
+    problem = cuts_problem(arena, c->model, &mesh, c->machine, rule, problem, solution.value);
+    close_cut(&arenas, arena);
+    if (problem == NULL) break;
+    solution = rule->solve(arena, &problem->cfn, &otherwise);
     if (!solution.feasible) fatal("plan: nothing was found for the cut along '%s'", mesh.axis[mesh.n_axes - 1].name);
     proved &= solution.cost == solution.bound;
     n_otherwise += otherwise;
@@ -62,11 +74,15 @@ Plan cuts_plan(Compilation *c, const CutRule *rule) {
     text_printf(&factors, "%s%d", comma, mesh.axis[mesh.n_axes - 1].size);
     text_printf(&bytes, "%s%.4g", comma, (solution.cost - before) * 1e-6);
   }
+  const Plan plan = problem == NULL ? too_large(c, &mesh) : problem_plan(c->arena, problem, solution.value);
+  close_cut(&arenas, NULL);
+  arena_free(arenas.first);
+  if (problem == NULL) return plan;
   text_printf(&bytes, " MB");
   c->search = (Search){.done = true, .unit = SEARCH_BYTES, .cost = solution.cost, .approximate = approximate};
   c->search.bound = mesh.n_axes == 1 ? solution.bound : 0;
   if (!proved) text_printf(&bytes, ", not all of them proved to be least");
   if (n_otherwise > 0) text_printf(&bytes, "; %d of %d cuts %s", n_otherwise, mesh.n_axes, rule->otherwise);
   c->search.how = arena_printf(c->arena, "factors %s; bytes by step %s", text_str(&factors), text_str(&bytes));
-  return problem_plan(problem, solution.value);
+  return plan;
 }

@@ -95,7 +95,7 @@ static bool can_be_better(const Fitter *f, double cost) { return !f->contest->fi
 static double offer(Fitter *f, const CfnSolution *solution, int64_t *beyond) {
   int moment;
   if (!solution->feasible || !can_be_better(f, solution->cost)) return INFINITY;
-  const Plan plan = problem_plan(f->p, solution->value);
+  const Plan plan = problem_plan(f->p->arena, f->p, solution->value);
   *beyond = contest_offer(f->contest, &plan, NULL);
   if (*beyond == 0) f->start = solution->value;
   return footprint_peak(f->footprint, solution->value, &moment);
@@ -164,7 +164,7 @@ static bool offer_all(Fitter *f) {
   for (int g = 0; g < n;) {
     if (contest_is_over(f->contest)) return false;
     const bool allowed = cfn_cost(cfn, value) < INFINITY;
-    const Plan plan = allowed ? problem_plan(f->p, value) : (Plan){0};
+    const Plan plan = allowed ? problem_plan(f->p->arena, f->p, value) : (Plan){0};
     if (allowed) contest_offer(f->contest, &plan, NULL);
     for (g = 0; g < n && ++value[g] == cfn->variables.at[g].n_values; g++) value[g] = 0;
   }

@@ -169,8 +169,8 @@ CfnSolution problem_solve(SearchProblem *p, int64_t budget) {
   return best;
 }
 
-Plan problem_plan(const SearchProblem *p, const int *value) {
-  Candidate *chosen = NEW_ARRAY(p->arena, Candidate, p->groups.list.len);
+Plan problem_plan(Arena *arena, const SearchProblem *p, const int *value) {
+  Candidate *chosen = NEW_ARRAY(arena, Candidate, p->groups.list.len);
   for (int g = 0; g < p->groups.list.len; g++) chosen[g] = p->of[g].list[value[g]];
-  return candidates_plan(p->arena, p->model, &p->groups, p->cost.mesh, chosen);
+  return candidates_plan(arena, p->model, &p->groups, p->cost.mesh, chosen);
 }

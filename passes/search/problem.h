@@ -66,6 +66,6 @@ void problem_lay_op(SearchProblem *problem, const Group *group, int op, const Ca
 // is what it really costs.
 CfnSolution problem_solve(SearchProblem *problem, int64_t budget);
 // The plan of an assignment: a line for every operator, input and parameter.
-Plan problem_plan(const SearchProblem *problem, const int *value);
+Plan problem_plan(Arena *arena, const SearchProblem *problem, const int *value);
 
 #endif

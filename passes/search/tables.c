@@ -15,58 +15,66 @@ static double in_unit(const SearchProblem *p, const Tensor *t, double amount) {
   return p->unit == SEARCH_BYTES ? amount / 4 * cost_element(&p->cost, t->type) * mesh_ranks(p->cost.mesh) : amount;
 }
 
-typedef struct Wants { // of a tensor
-  int n;
-  int *key; // shape, how it is made, and the n different layouts that are wanted beside that
-} Wants;
+static bool is_pending(Tables *t, int layout) {
+  while (t->pending.len <= layout) {
+    const Layout *next = routes_layout_at(t->p->routes, t->pending.len);
+    bool pending = false;
+    for (int a = 0; a < t->p->cost.mesh->n_axes; a++) pending |= next->axis[a].kind == LAYOUT_PARTIAL;
+    vec_push(t->p->arena, &t->pending, pending);
+  }
+  return t->pending.at[layout];
+}
 
 // Sums are left pending where they are: elsewhere the tensor is whole.
-static int resolved(const Tables *t, int made, int want) {
-  const Layout *is = routes_layout_at(t->p->routes, made), *by = routes_layout_at(t->p->routes, want);
-  bool differs = false;
+static int resolved(Tables *t, int made, int want) {
+  if (made == want || !is_pending(t, want)) return want;
+  const Layout *is = routes_layout_at(t->p->routes, made);
+  Layout layout = *routes_layout_at(t->p->routes, want);
   for (int a = 0; a < t->p->cost.mesh->n_axes; a++)
-    differs |= by->axis[a].kind == LAYOUT_PARTIAL && (is->axis[a].kind != LAYOUT_PARTIAL || is->axis[a].reduce != by->axis[a].reduce);
-  if (!differs) return want;
-  Layout layout = *by;
-  for (int a = 0; a < t->p->cost.mesh->n_axes; a++)
-    if (by->axis[a].kind == LAYOUT_PARTIAL && (is->axis[a].kind != LAYOUT_PARTIAL || is->axis[a].reduce != by->axis[a].reduce))
+    if (layout.axis[a].kind == LAYOUT_PARTIAL && (is->axis[a].kind != LAYOUT_PARTIAL || is->axis[a].reduce != layout.axis[a].reduce))
       layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   return routes_layout(t->p->routes, &layout);
 }
 
-static Wants wants_of(Tables *t, const Tensor *tensor, const int *state, int n) {
+// The key of what a tensor costs: its shape, how it is made, and the different layouts that are wanted beside that.
+static void find_wants(Tables *t, int shape, const int *state, int n) {
   const Layout whole = layout_replicated();
-  int most = 2;
-  for (int i = 0; i < n; i++) most += t->ports->states.at[state[i]].n;
-  Wants wants = {0, NEW_ARRAY(t->p->scratch, int, most)};
-  wants.key[0] = routes_shape(t->p->routes, tensor);
-  wants.key[1] = -1;
+  int made = -1;
   for (int i = 0; i < n; i++)
-    if (t->ports->states.at[state[i]].made >= 0) wants.key[1] = t->ports->states.at[state[i]].made;
-  if (wants.key[1] < 0) wants.key[1] = routes_layout(t->p->routes, &whole);
-  for (int i = 0; i < n; i++)
-    for (int w = 0; w < t->ports->states.at[state[i]].n; w++) {
-      const int want = resolved(t, wants.key[1], t->ports->states.at[state[i]].want[w]);
+    if (t->ports->states.at[state[i]].made >= 0) made = t->ports->states.at[state[i]].made;
+  if (made < 0) made = routes_layout(t->p->routes, &whole);
+  t->key.len = 0;
+  vec_push(t->p->arena, &t->key, shape);
+  vec_push(t->p->arena, &t->key, made);
+  for (int i = 0; i < n; i++) {
+    const PortState *of = &t->ports->states.at[state[i]];
+    for (int w = 0; w < of->n; w++) {
+      const int want = resolved(t, made, of->want[w]);
       int known = 1;
-      while (known < wants.n + 2 && wants.key[known] != want) known++;
-      if (known == wants.n + 2) wants.key[2 + wants.n++] = want;
+      while (known < t->key.len && t->key.at[known] != want) known++;
+      if (known == t->key.len) vec_push(t->p->arena, &t->key, want);
     }
-  return wants;
+  }
 }
 
-double tables_tensor_cost(Tables *t, const Tensor *tensor, const int *state, int n) {
-  const Wants wants = wants_of(t, tensor, state, n);
-  if (wants.n == 0) return 0;
-  if (wants.n == 1) {
-    const double way = routes_cost(t->p->routes, wants.key[0], wants.key[1], wants.key[2]).amount;
+static double cost_of_states(Tables *t, const Tensor *tensor, int shape, const int *state, int n) {
+  find_wants(t, shape, state, n);
+  const int *key = t->key.at, wants = t->key.len - 2;
+  if (wants == 0) return 0;
+  if (wants == 1) {
+    const double way = routes_cost(t->p->routes, shape, key[1], key[2]).amount;
     if (way < INFINITY) return in_unit(t->p, tensor, way); // as demands_cost says
   }
-  const int number = numbers_of(&t->cost_numbers, wants.key, sizeof *wants.key * (size_t)(wants.n + 2));
+  const int number = numbers_of(&t->cost_numbers, key, sizeof *key * (size_t)t->key.len);
   if (number == t->costs.len) {
-    const double cost = demands_cost(t->p->scratch, t->p->cost.mesh, t->p->routes, wants.key[0], wants.key[1], wants.key + 2, wants.n);
+    const double cost = demands_cost(t->p->scratch, t->p->cost.mesh, t->p->routes, shape, key[1], key + 2, wants);
     vec_push(t->p->arena, &t->costs, cost);
   }
   return in_unit(t->p, tensor, t->costs.at[number]);
+}
+
+double tables_tensor_cost(Tables *t, const Tensor *tensor, const int *state, int n) {
+  return cost_of_states(t, tensor, routes_shape(t->p->routes, tensor), state, n);
 }
 
 // ---- tables --------------------------------------------------------------------------------------------------------
@@ -83,14 +91,17 @@ static bool is_over(const SearchProblem *p) { return routes_tried(p->routes) > M
 
 static const double *make_table(Tables *t, const Shared *shared, int64_t size) {
   double *cost = NEW_ARRAY(t->p->arena, double, size);
-  int class[CFN_MAX_ARITY] = {0};
+  const int n = shared->n + shared->fixed.len, shape = routes_shape(t->p->routes, shared->tensor);
+  int class[CFN_MAX_ARITY] = {0}, *state = NEW_ARRAY(t->p->arena, int, n);
+  for (int i = 0; i < n; i++) state[i] = i < shared->n ? shared->port[i]->state[0] : shared->fixed.at[i - shared->n];
   for (int64_t entry = 0; entry < size; entry++) {
     if (t->bounded && entry % OFTEN == 0 && (t->ended = is_over(t->p))) break;
-    int *state = NEW_ARRAY(t->p->scratch, int, shared->n + shared->fixed.len);
-    for (int i = 0; i < shared->n; i++) state[i] = shared->port[i]->state[class[i]];
-    for (int i = 0; i < shared->fixed.len; i++) state[shared->n + i] = shared->fixed.at[i];
-    cost[entry] = tables_tensor_cost(t, shared->tensor, state, shared->n + shared->fixed.len);
-    for (int i = shared->n - 1; i >= 0 && ++class[i] == shared->port[i]->n_states; i--) class[i] = 0;
+    cost[entry] = cost_of_states(t, shared->tensor, shape, state, n);
+    for (int i = shared->n - 1; i >= 0; i--) {
+      class[i] = class[i] + 1 < shared->port[i]->n_states ? class[i] + 1 : 0;
+      state[i] = shared->port[i]->state[class[i]];
+      if (class[i] > 0) break;
+    }
     arena_reset(t->p->scratch);
   }
   return cost;

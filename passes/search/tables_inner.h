@@ -23,6 +23,8 @@ struct Tables {
   VEC(double) costs;
   VEC(const double *) tables;
   PortList *of; // by tensor
+  VEC(int) key;      // scratch, of cost_numbers
+  VEC(bool) pending; // by layout, once it was asked: sums are left pending along an axis
   VEC(Approximated) approximated;
   ClassList *seen; // by list of states: classes in assignments in which a tensor that is approximated costs more than is counted
   int64_t entries; // of tables larger than MAX_TABLE

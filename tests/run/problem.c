@@ -113,7 +113,7 @@ static int solve_model(int argc, char **argv) {
   size_t len;
   const char *text = input_file(arena, o.model, &len);
   if (text == NULL) return EXIT_INPUT;
-  Compilation c = {.arena = arena, .machine = o.machine, .mesh = o.mesh, .plan_source = o.plan, .strip_bytes = o.strip_bytes, .problems = {.arena = arena}};
+  Compilation c = {.arena = arena, .machine = o.machine, .mesh = o.mesh, .plan_source = o.plan, .strip_bytes = o.strip_bytes, .keeps_problem = true, .problems = {.arena = arena}};
   const AstFile *prelude = parse_prelude(arena), *file = parse_text(arena, o.model, text, len);
   c.model = diag_errors() == 0 ? elab_model(arena, prelude, file, &o.elab) : NULL;
   if (diag_errors() > 0) return EXIT_INPUT;

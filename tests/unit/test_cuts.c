@@ -106,7 +106,7 @@ static void check_cuts(const CutRule *rule, const Mesh *mesh, int *enumerated) {
     if (isfinite(least)) CHECK_NEAR(solution.cost, least, 1e-9);
     int *any = NEW_ARRAY(arena, int, problem->cfn.variables.len);
     for (int i = 0; i < problem->cfn.variables.len; i++) any[i] = draw(problem->cfn.variables.at[i].n_values);
-    const Plan found = problem_plan(problem, solution.value), drawn = problem_plan(problem, any);
+    const Plan found = problem_plan(arena, problem, solution.value), drawn = problem_plan(arena, problem, any);
     CHECK_NEAR(lowered_bytes(text, &part, &found), solution.cost, 1e-9);
     // The norm of the gradients, a report, may want a gradient reduced in another place than its update does.
     CHECK_NEAR(lowered_bytes(text, &part, &drawn), cfn_cost(&problem->cfn, any), 3e-2);

@@ -89,7 +89,7 @@ static void estimates_are_from_below(void) {
   for (int i = 0; i < 30; i++) {
     for (int g = 0; g < p->groups.list.len; g++) value[g] = i == 0 ? 0 : rand() % p->of[g].n;
     const double peak = footprint_peak(footprint, value, &moment);
-    const Plan plan = problem_plan(p, value);
+    const Plan plan = problem_plan(arena, p, value);
     const Evaluation found = evaluate_plan(&c, &plan);
     CHECK(found.refused == NULL && peak > 0 && peak <= (double)found.arena_bytes);
     if (i == 0) CHECK(peak >= 0.6 * (double)found.arena_bytes); // every rank does everything

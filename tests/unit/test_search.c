@@ -208,7 +208,7 @@ static void try_plans(Trial *t) {
   bool same = true;
   t->found = NEW_ARRAY(t->arena, Evaluation, t->plans);
   do {
-    const Plan plan = problem_plan(t->problem, value);
+    const Plan plan = problem_plan(t->arena, t->problem, value);
     const Evaluation found = t->large ? evaluate_plan(&t->c, &plan) : evaluate_cost(&t->c, &plan);
     const double said = cfn_cost(cfn, value);
     const bool right = found.refused == NULL && fabs(found.cost.step - said) <= 1e-12 * said;
@@ -314,7 +314,7 @@ static const char *best_plan(Trial *t, const char *text, int ranks, double rate)
   t->machine = (Machine){.name = "m", .device = {"gpu", rate, rate, rate, 1e9, 1e-6}, .n_levels = 1, .level = {{"board", "bus", 4, 1e6, 1e-5, false}}};
   open_text(t, &options);
   const CfnSolution found = problem_solve(t->problem, 1000000);
-  const Plan plan = problem_plan(t->problem, found.value);
+  const Plan plan = problem_plan(t->arena, t->problem, found.value);
   Text written = {.arena = t->arena};
   plan_print(&plan, &written);
   return text_str(&written);
@@ -398,7 +398,7 @@ static bool open_sample(Trial *t, const Sample *sample) {
 // A plan costs what the tables say or, where too many groups touch a tensor, no less; and no less than the network that was solved last
 // says, which knows only those that cost no more than the best.
 static void try_sample_plan(Trial *t, const Sample *sample, const CfnSolution *best, const int *value) {
-  const Plan plan = problem_plan(t->problem, value);
+  const Plan plan = problem_plan(t->arena, t->problem, value);
   const Evaluation found = evaluate_cost(&t->c, &plan);
   const double said = cfn_cost(&t->problem->cfn, value), step = found.cost.step, solved = fmin(cfn_cost(t->problem->solved, value), best->cost);
   CHECK(found.refused == NULL);
