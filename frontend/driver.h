@@ -3,6 +3,7 @@
 #define PARCC_FRONTEND_DRIVER_H
 
 #include "../passes/profile.h"
+#include "../passes/report/report.h"
 #include "options.h"
 
 typedef struct Driver {
@@ -13,6 +14,7 @@ typedef struct Driver {
   const AstFile *prelude; // once it is parsed
   double started;         // of the stage at hand, in milliseconds
   double plan_ms;         // that the pass "plan" took
+  Report *report;         // NULL: none is asked for
   double data_step;       // driver_data_step; 0 where nobody asks
 } Driver;
 
@@ -39,6 +41,16 @@ void driver_warn_few(ProfileUse use);
 
 // The plan of --plan-in, and its mesh where the command line asks for none or for as many ranks. False after errors.
 bool driver_read_plan(Driver *d, Compilation *c);
+
+// What a planner comes to. The compilation is as it is before the pass "plan".
+Outcome driver_try_planner(const Compilation *c, PlanSourceKind kind);
+// What is going on, on a line that the next one takes the place of: only for a person to see.
+void driver_show_progress(const Driver *d, const char *text);
+
+// --report: before the pass "plan" the other planners are tried; after apply-plan the graphs are looked at (report_look); after the
+// last pass the page is written. False after errors.
+void driver_begin_report(Driver *d, const Compilation *c);
+bool driver_write_report(Driver *d, const Compilation *c);
 
 // --compare, --explain, --sweep and --show-strategies: print the report. The exit code.
 int driver_compare(Driver *d, const AstFile *file);

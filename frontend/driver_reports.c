@@ -13,12 +13,11 @@
 #include "driver.h"
 #include "output.h"
 
-// What is going on, on a line that the next one takes the place of: only for a person to see.
-static void show_progress(const Driver *d, const char *text) {
+void driver_show_progress(const Driver *d, const char *text) {
   if (!d->options.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K%s", text);
 }
 
-static Outcome try_planner(const Compilation *c, PlanSourceKind kind) {
+Outcome driver_try_planner(const Compilation *c, PlanSourceKind kind) {
   Plan plan;
   Search search = {0};
   const double before = now_ms();
@@ -57,13 +56,13 @@ int driver_compare(Driver *d, const AstFile *file) {
   const PlanSources planners = planners_of(d, true);
   const Compilation c = driver_begin_plan(d, file, &d->options.elab, &d->options.mesh);
   if (c.model == NULL) return EXIT_INPUT;
-  Comparison comparison = {.compilation = &c, .data = try_planner(&c, PLAN_DATA)};
+  Comparison comparison = {.compilation = &c, .data = driver_try_planner(&c, PLAN_DATA)};
   for (int i = 0; i < planners.len; i++) {
-    show_progress(d, arena_printf(d->arena, "parcc: %s, %d of %d", plan_source_name(planners.at[i].kind), i + 1, planners.len));
+    driver_show_progress(d, arena_printf(d->arena, "parcc: %s, %d of %d", plan_source_name(planners.at[i].kind), i + 1, planners.len));
     const PlanSourceKind kind = planners.at[i].kind;
-    vec_push(d->arena, &comparison.outcomes, kind == PLAN_DATA ? comparison.data : try_planner(&c, kind));
+    vec_push(d->arena, &comparison.outcomes, kind == PLAN_DATA ? comparison.data : driver_try_planner(&c, kind));
   }
-  show_progress(d, "");
+  driver_show_progress(d, "");
   check_profile(d, comparison.outcomes.at, comparison.outcomes.len);
   return output_stdout(compare_print(&comparison, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
 }
@@ -78,9 +77,9 @@ int driver_explain(Driver *d, const AstFile *file) {
   Plan plan = c.plan;
   if (o->plan_in == NULL) {
     Search search;
-    show_progress(d, arena_printf(d->arena, "parcc: %s", plan_source_text(d->arena, &o->plan)));
+    driver_show_progress(d, arena_printf(d->arena, "parcc: %s", plan_source_text(d->arena, &o->plan)));
     const char *refused = evaluate_planner(&c, o->plan, &plan, &search);
-    show_progress(d, "");
+    driver_show_progress(d, "");
     if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
   }
   if (diag_problems(&problems)) return EXIT_INPUT;
@@ -133,10 +132,10 @@ static bool try_value(Driver *d, const AstFile *file, const PlanSources *planner
   for (int p = 0; p < planners->len; p++) {
     const PlanSourceKind kind = planners->at[p].kind;
     Outcome *outcome = &result->outcome[i * planners->len + p];
-    show_progress(d, arena_printf(d->arena, "parcc: %s=%lld, %s", result->parameter, value, plan_source_name(kind)));
-    *outcome = wrong != NULL ? (Outcome){.planner = plan_source_name(kind), .reason = wrong} : try_planner(&c, kind);
+    driver_show_progress(d, arena_printf(d->arena, "parcc: %s=%lld, %s", result->parameter, value, plan_source_name(kind)));
+    *outcome = wrong != NULL ? (Outcome){.planner = plan_source_name(kind), .reason = wrong} : driver_try_planner(&c, kind);
   }
-  show_progress(d, "");
+  driver_show_progress(d, "");
   return true;
 }
 

@@ -239,6 +239,7 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   if (plan->shown != NULL && !output_stdout(plan->shown)) return EXIT_INPUT;
   if (plan->profile != NULL && !driver_write(d, o->profile_out, plan->profile)) return EXIT_INPUT;
   if (plan->dot != NULL && !driver_write(d, o->dot, plan->dot)) return EXIT_INPUT;
+  if (d->report != NULL && !driver_write_report(d, c)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
   const char *out = options_program(d->arena, o);
   if (out == NULL) return EXIT_RIGHT;
@@ -278,6 +279,7 @@ static int compile(Driver *d) {
   PlanTexts plan = {0};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     const bool planned = stage == FIRST_PASS + pipeline_find("plan");
+    if (planned && o->report != NULL) driver_begin_report(d, &c);
     if (planned && c.machine != NULL && !o->quiet && c.plan_source.kind != PLAN_DATA) d->data_step = driver_data_step(&c);
     const double before = now_ms();
     if (stage >= FIRST_PASS) pipeline_run(&c, stage - FIRST_PASS);
@@ -288,6 +290,7 @@ static int compile(Driver *d) {
     if (stage == FIRST_PASS + pipeline_find("apply-plan")) {
       plan.profile = profile_text(d, &c);
       plan.dot = dot_text(d, &c);
+      if (d->report != NULL) report_look(d->report, &c);
     }
     if (end_stage(d, stage, NULL, &c, &code)) continue;
     return code != EXIT_RIGHT || plan.written == NULL || driver_write(d, o->plan_out, plan.written) ? code : EXIT_INPUT;

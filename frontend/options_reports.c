@@ -58,6 +58,7 @@ static const char *other_output(const Options *o) {
          : o->plan_out != NULL       ? "--plan-out"
          : o->profile_out != NULL    ? "--profile-out"
          : o->dot != NULL            ? "--dot"
+         : o->report != NULL         ? "--report"
          : o->emit_problem != NULL   ? "--emit-problem"
          : o->show_plan              ? "--show-plan"
          : o->stats                  ? "--stats"

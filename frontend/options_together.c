@@ -14,8 +14,12 @@ static int check_profile(const Options *o) {
   return -1;
 }
 
-static int check_dot(const Options *o) {
-  if (o->dot != NULL && o->stop_after != NULL) return misuse("--dot needs all passes, --stop-after leaves some out");
+static int check_drawings(const Options *o) {
+  const char *option = o->dot != NULL ? "--dot" : "--report";
+  if (o->dot == NULL && o->report == NULL) return -1;
+  if (o->stop_after != NULL) return misuse("%s needs all passes, --stop-after leaves some out", option);
+  if (o->report != NULL && o->machine == NULL)
+    return misuse("--report needs --machine: what a plan costs depends on it (--machine=list prints those that are known)");
   return -1;
 }
 
@@ -63,7 +67,7 @@ int options_check_together(Arena *arena, Options *options, const DriverStage *st
   if (code < 0) code = check_devices(arena, options);
   if (code < 0) code = check_problem(options);
   if (code < 0) code = check_profile(options);
-  if (code < 0) code = check_dot(options);
+  if (code < 0) code = check_drawings(options);
   if (code < 0) code = check_plan(options);
   return code < 0 ? options_check_files(arena, options, stages, n_stages) : code;
 }

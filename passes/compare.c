@@ -4,8 +4,7 @@
 
 #include "../ir/table.h"
 
-// How many times as fast as data parallelism; NAN where one of both is no plan.
-static double speed_up(const Comparison *c, const Outcome *o) {
+double compare_speed_up(const Comparison *c, const Outcome *o) {
   return c->data.reason == NULL && o->reason == NULL ? c->data.cost.step / o->cost.step : NAN;
 }
 
@@ -42,7 +41,7 @@ static void add_row(Table *t, const Comparison *c, const Outcome *o) {
   Arena *arena = t->arena;
   TableRow row = {{o->planner}};
   int n = 1;
-  const double times = speed_up(c, o);
+  const double times = compare_speed_up(c, o);
   row.cell[n++] = outcome_ms(arena, o, o->cost.step);
   row.cell[n++] = outcome_ms(arena, o, o->cost.compute);
   row.cell[n++] = outcome_ms(arena, o, o->cost.update);
@@ -80,7 +79,7 @@ static const char *print_json(const Comparison *c) {
   for (int i = 0; i < c->outcomes.len; i++) {
     json_open_object(&json, NULL);
     json_outcome(&json, &c->outcomes.at[i], of->machine);
-    json_real(&json, "speedup_over_data", speed_up(c, &c->outcomes.at[i]));
+    json_real(&json, "speedup_over_data", compare_speed_up(c, &c->outcomes.at[i]));
     json_close_object(&json);
   }
   json_close_array(&json);

@@ -10,6 +10,8 @@ typedef struct Comparison {
   VEC(Outcome) outcomes;
 } Comparison;
 
+// How many times as fast as data parallelism; NAN where one of both is no plan.
+double compare_speed_up(const Comparison *comparison, const Outcome *outcome);
 // A row for each, in their order: predicted times (what layouts cost by the level that is crossed), bytes of the busiest rank,
 // memory, the time of planning, the gap that is proved, and how many times as fast it is as data parallelism.
 const char *compare_print(const Comparison *comparison, bool json);

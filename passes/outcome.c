@@ -17,6 +17,14 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
   return o;
 }
 
+Outcome outcome_of_compiled(const Compilation *c, ProfileUse profile, double seconds) {
+  Outcome o = {.planner = plan_source_text(c->arena, &c->plan_source), .mesh = c->plan.mesh, .batch = c->model->batch, .cost = c->predicted,
+               .profile = profile, .search = c->search, .seconds = seconds};
+  o.memory = (double)c->program->arena_bytes;
+  if (o.memory > c->machine->device.memory) o.reason = machine_lacks_text(c->arena, c->machine, o.memory);
+  return o;
+}
+
 // ---- for people ----------------------------------------------------------------------------------------------------
 
 const char *outcome_ms(Arena *arena, const Outcome *o, double seconds) {

@@ -21,6 +21,9 @@ typedef struct Outcome {
 Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *plan, const char *refused, const Search *search,
                    double seconds);
 
+// The same of a compilation after the last pass, whose plan is its own.
+Outcome outcome_of_compiled(const Compilation *c, ProfileUse profile, double seconds);
+
 // Cells of tables: "-" where there is nothing to tell.
 const char *outcome_ms(Arena *arena, const Outcome *o, double seconds);
 const char *outcome_seconds(Arena *arena, const Outcome *o); // that planning took

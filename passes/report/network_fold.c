@@ -82,15 +82,28 @@ static int count_alike(const Folder *f, int first, int n) {
   return times;
 }
 
+static int saved(NetworkRepeat r) { return r.n * (r.times - 1); }
+
 // What saves most nodes from here on; of equals the shortest part. times 1: nothing does.
 static NetworkRepeat best_repeat(const Folder *f, int first) {
   NetworkRepeat best = {first, 1, 1, f->common[first]};
   for (int n = 1; n <= LONGEST_PART && first + 2 * n <= f->network->nodes.len; n++) {
     if (!same_node(f, first, first + n) || !is_part(f, first, n)) continue;
     const int times = count_alike(f, first, n);
-    if (n * (times - 1) > best.n * (best.times - 1)) best = (NetworkRepeat){first, n, times, f->common[first]};
+    const NetworkRepeat r = {first, n, times, f->common[first]};
+    if (saved(r) > saved(best)) best = r;
   }
   return best;
+}
+
+// The same; nothing where a part that begins with the next node saves as much and that one is of a layer: convolutions come before
+// what follows each of them.
+static NetworkRepeat repeat_at(const Folder *f, int first) {
+  const NetworkRepeat best = best_repeat(f, first), none = {first, 1, 1, f->common[first]};
+  const int next = first + 1;
+  if (best.times == 1 || next == f->network->nodes.len || f->common[next] != f->common[first]) return best;
+  const bool begins_layer = node_at(f, first)->layer[0] == '\0' && node_at(f, next)->layer[0] != '\0';
+  return begins_layer && saved(best_repeat(f, next)) >= saved(best) ? none : best;
 }
 
 // ---- folding -------------------------------------------------------------------------------------------------------
@@ -142,7 +155,7 @@ static void fold_at(Network *network, int depth) {
     f.kind[i] = kind_of_layer(scratch, node_at(&f, i)->layer);
   }
   for (int i = 0; i < n;) {
-    const NetworkRepeat none = {i, 1, 1, depth}, r = f.common[i] == depth ? best_repeat(&f, i) : none;
+    const NetworkRepeat none = {i, 1, 1, depth}, r = f.common[i] == depth ? repeat_at(&f, i) : none;
     add_part(network, &folded, r);
     i += r.n * r.times;
   }

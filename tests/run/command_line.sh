@@ -48,7 +48,7 @@ expect 2 'needs a value' m.dnn -o
 expect 2 'needs a value' m.dnn --ranks
 expect 2 'o is given twice' m.dnn -o a -o b
 for value in dtype=f32 machine=h200 profile=a devices=2 ranks=2 mesh=x=2 search=data plan=random:1 time-limit=1 strip-bytes=0 plan-in=a plan-out=a \
-             profile-out=a dot=a emit-problem=a.lp dump-dir=a stop-after=parse show-strategies=a explain=a sweep=devices=2; do
+             profile-out=a dot=a report=a emit-problem=a.lp dump-dir=a stop-after=parse show-strategies=a explain=a sweep=devices=2; do
   case $value in profile=*) echo 'profile 1' >a ;; esac
   expect 2 "${value%%=*} is given twice" m.dnn --"$value" --"$value"
 done
@@ -187,6 +187,10 @@ expect 0 '^digraph "m" {$' m.dnn --dot -
 expect 2 'would overwrite the model' m.dnn --dot m.dnn
 expect 2 'the name of the file is empty' m.dnn --dot=
 expect 2 'needs all passes' m.dnn --dot x.dot --stop-after=parse
+expect 2 'report needs --machine' m.dnn --report x.html
+expect 2 'report needs all passes' m.dnn --machine=pcie2 --report x.html --stop-after=plan
+expect 2 'would overwrite the drawing' m.dnn --machine=pcie2 --dot x --report x
+expect 0 '^<!DOCTYPE html>$' m.dnn --machine=pcie2 -q --report -
 expect 2 'does not go with --dot' m.dnn --machine=pcie2 --compare --dot x.dot
 expect 2 'would overwrite the program' m.dnn --plan-out x.cu -o x.cu
 expect 2 'or --stop-after=plan' m.dnn --plan-out x.plan --stop-after apply-plan

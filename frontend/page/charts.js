@@ -1,0 +1,162 @@
+// The charts about planners, memory, communication and measured operators.
+
+// What a step is made of: its parts with their colours, of a planner's outcome.
+function partsOfStep(data) {
+  const levels = data.machine.levels.map((level, i) => [`layouts over ${level.name}`, `var(--level${i})`, (o) => o.communication_seconds[level.name]]);
+  return [["operators", "var(--compute)", (o) => o.compute_seconds], ["update of parameters", "var(--update)", (o) => o.update_seconds], ...levels,
+          ["layouts within a device", "var(--local)", (o) => o.communication_seconds.local]];
+}
+
+const LONGEST = 8; // a bar of the planners is drawn at most so many times as long as the shortest
+
+function drawPlanners(data) {
+  const parts = partsOfStep(data), steps = data.planners.filter((o) => o.fits).map((o) => o.step_seconds);
+  const most = Math.min(Math.max(...steps), LONGEST * Math.min(...steps)), longer = steps.some((s) => s > most);
+  const unit = unitOfSeconds(most), row = 26, top = 4;
+  chart(document.querySelector("#planners figure"), "Predicted time of a step by planner", (width) => {
+    const names = data.planners.map((o) => shortened(o.planner, width * 0.35, o.planner === data.planner));
+    const left = Math.max(...names.map((name) => widthOf(name, true))) + 12, right = widthOf("0.0000 ms") + 10;
+    const plot = width - left - right, bottom = top + row * data.planners.length, x = (s) => left + (plot * s) / most;
+    const drawn = [];
+    for (const tick of ticks(most / unit.one, plot / 80)) {
+      drawn.push(line(x(tick * unit.one), top, x(tick * unit.one), bottom), label(x(tick * unit.one), bottom + 16, digits(tick), "middle", "soft"));
+    }
+    drawn.push(label(left + plot / 2, bottom + 34, `predicted time of a step, ${unit.name}`, "middle", "soft"));
+    data.planners.forEach((o, i) => {
+      const y = top + row * i, own = o.planner === data.planner;
+      drawn.push(label(left - 8, y + 17, names[i], "end", own ? "own" : ""));
+      if (!o.fits) drawn.push(label(left + 4, y + 17, o.peak_bytes ? "does not fit" : "no plan", "start", "soft"));
+      if (!o.fits) return;
+      let from = 0;
+      for (const [name, color, of] of parts) {
+        const to = Math.min(most, from + of(o));
+        drawn.push(rect(x(from), y + 4, x(to) - x(from), row - 8, color, `${o.planner}: ${name} ${ofSeconds(of(o))}`));
+        from = to;
+      }
+      if (o.step_seconds > most) drawn.push(rect(x(most) - 14, y + 3, 5, row - 6, "var(--back)"));
+      drawn.push(label(x(from) + 6, y + 17, ofSeconds(o.step_seconds), "start", own ? "own" : ""));
+    });
+    return { height: bottom + 40, parts: drawn, below: [legendOf(parts.map(([name, color]) => [name, color])), longer ? html("figcaption", {}, "Bars with a gap are longer than is drawn.") : null] };
+  });
+  const proved = (o) => o.search_of_step && o.search_bound > 0;
+  const head = ["planner", "step", "× data", "operators", "update", ...data.machine.levels.map((l) => `over ${l.name}`), "local", "moved", "memory", "planning",
+                "gap", "remarks"];
+  const rows = data.planners.map((o) => {
+    const of = (f) => (o.fits ? f() : "–");
+    const mesh = data.mesh.map((axis) => `${axis.name}=${axis.size}`).join(",");
+    const remarks = [o.reason, o.fits && o.mesh !== mesh ? `mesh ${o.mesh}` : null, o.search_said].filter(Boolean).join("; ");
+    return { own: o.planner === data.planner,
+             cells: [o.planner, of(() => ofSeconds(o.step_seconds)), of(() => (o.speedup_over_data ? o.speedup_over_data.toFixed(2) : "–")),
+                     of(() => ofSeconds(o.compute_seconds)), of(() => ofSeconds(o.update_seconds)),
+                     ...data.machine.levels.map((l) => of(() => ofSeconds(o.communication_seconds[l.name]))),
+                     of(() => ofSeconds(o.communication_seconds.local)), of(() => ofBytes(o.communication_bytes)),
+                     o.peak_bytes ? ofMemory(o.peak_bytes) : "–", `${o.search_seconds.toFixed(2)} s`,
+                     of(() => (proved(o) ? `${digits(o.search_gap * 100)} %` : "–")), remarks] };
+  });
+  document.querySelector("#planners .scroll").append(table(head, rows, [head.length - 1]));
+}
+
+// ---- memory ----
+
+function drawMemory(data) {
+  const m = data.memory, points = m.passing.length, base = m.parameters + m.states + m.inputs;
+  const kinds = [["parameters", m.parameters, "var(--parameters)"], ["states of the optimizer and others", m.states, "var(--states)"],
+                 ["inputs", m.inputs, "var(--inputs)"]];
+  const phases = m.phases.map((p, i) => ({ ...p, end: i + 1 < m.phases.length ? m.phases[i + 1].start : m.steps }));
+  const shown = data.machine.memory_bytes <= 3 * m.planned, most = shown ? data.machine.memory_bytes * 1.04 : m.planned * 1.12;
+  const unit = unitOfMemory(most), tone = { forward: 30, backward: 65, report: 15, update: 90 };
+  const colorOfPhase = (p) => `color-mix(in srgb, var(--text) ${tone[p.name]}%, var(--back))`;
+  chart(document.querySelector("#memory figure"), "Memory of a device over the steps of the program", (width) => {
+    const left = 46, right = 8, top = 22, height = 250, plot = width - left - right;
+    const x = (step) => left + (plot * step) / m.steps, y = (bytes) => top + height - (height * bytes) / most;
+    const drawn = [label(4, 13, `${unit.name} on a device`, "start", "soft")];
+    for (const tick of ticks(most / unit.one, 5))
+      drawn.push(line(left, y(tick * unit.one), width - right, y(tick * unit.one)), label(left - 6, y(tick * unit.one) + 4, digits(tick), "end", "soft"));
+    let below = 0;
+    for (const [name, bytes, color] of kinds) {
+      drawn.push(rect(left, y(below + bytes), plot, y(below) - y(below + bytes), color, `${name}: ${ofMemory(bytes)}`));
+      below += bytes;
+    }
+    const path = [`M${x(0)} ${y(base)}`];
+    m.passing.forEach((bytes, i) => {
+      const from = i * m.steps_of_a_point, to = Math.min(m.steps, from + m.steps_of_a_point);
+      path.push(`L${x(from).toFixed(1)} ${y(base + bytes).toFixed(1)}L${x(to).toFixed(1)} ${y(base + bytes).toFixed(1)}`);
+    });
+    drawn.push(svg("path", { d: `${path.join("")}L${x(m.steps)} ${y(base)}Z`, fill: "var(--passing)" }, svg("title", {}, "activations, gradients, buffers")));
+    drawn.push(svg("line", { x1: left, x2: width - right, y1: y(m.planned), y2: y(m.planned), stroke: "var(--text)", "stroke-dasharray": "5 3" }));
+    if (shown) drawn.push(svg("line", { x1: left, x2: width - right, y1: y(data.machine.memory_bytes), y2: y(data.machine.memory_bytes), stroke: "var(--level2)", "stroke-width": 2 }));
+    for (const p of phases)
+      if (p.end > p.start) drawn.push(rect(x(p.start), top + height + 3, x(p.end) - x(p.start), 7, colorOfPhase(p), p.name));
+    for (const tick of ticks(m.steps, plot / 90)) drawn.push(label(Math.min(x(tick), width - right - widthOf(digits(tick)) / 2), top + height + 25, digits(tick), "middle", "soft"));
+    drawn.push(label(left + plot / 2, top + height + 43, "steps of the program, in order", "middle", "soft"));
+    const entries = [...kinds.filter(([, bytes]) => bytes > 0).map(([name, bytes, color]) => [`${name}, ${ofMemory(bytes)}`, color]),
+                     [`activations, gradients, buffers, at most ${ofMemory(Math.max(...m.passing))}`, "var(--passing)"],
+                     ...phases.filter((p) => p.end > p.start).map((p) => [p.name, colorOfPhase(p)])];
+    const also = `Dashed: the ${ofMemory(m.planned)} that are planned. ${shown ? "Red: what" : "What"} a device has is ${ofMemory(data.machine.memory_bytes)}.` +
+                 (m.steps_of_a_point > 1 ? ` A point is the most of ${m.steps_of_a_point} steps.` : "");
+    return { height: top + height + 50, parts: drawn, below: [legendOf(entries), html("figcaption", {}, also)] };
+  });
+  const rows = m.largest.map((t) => ({ cells: [t.name, ofMemory(t.bytes)] }));
+  document.querySelector("#memory .scroll").append(table(["tensor", "bytes"], rows, [0]));
+}
+
+// ---- communication ----
+
+function drawCommunication(data) {
+  const bytes = data.communication.bytes, ranks = data.ranks;
+  const flat = bytes.flat().filter((b) => b > 0);
+  const figure = document.querySelector("#communication figure");
+  if (flat.length === 0) {
+    figure.append(html("p", {}, bytes.length === 0 ? `Not drawn for more than ${data.communication.ranks_shown_at_most} ranks.` : "Nothing moves between ranks."));
+    return;
+  }
+  const most = Math.max(...flat), least = Math.min(...flat), group = data.mesh.length > 1 ? ranks / data.mesh[0].size : ranks;
+  const strength = (b) => (most === least ? 1 : 0.2 + (0.8 * Math.log(b / least)) / Math.log(most / least));
+  chart(figure, "Bytes from each rank to each other", (width) => {
+    const left = 46, top = 34, side = Math.min(width - left - 12, 540), cell = side / ranks, drawn = [];
+    const every = Math.ceil(ranks / Math.max(1, Math.floor(side / 34)));
+    drawn.push(label(left + side / 2, 13, "to rank", "middle", "soft"), label(4, 13, "from", "start", "soft"));
+    drawn.push(svg("rect", { x: left, y: top, width: side, height: side, fill: "var(--card)" }));
+    bytes.forEach((row, i) => row.forEach((b, k) => {
+      if (b > 0) drawn.push(svg("rect", { x: left + k * cell, y: top + i * cell, width: cell, height: cell, fill: "var(--accent)", "fill-opacity": strength(b).toFixed(2) },
+                                svg("title", {}, `rank ${i} to rank ${k}: ${ofBytes(b)}`)));
+    }));
+    for (let r = 0; r <= ranks; r += group)
+      drawn.push(line(left + r * cell, top, left + r * cell, top + side, "part"), line(left, top + r * cell, left + side, top + r * cell, "part"));
+    for (let r = 0; r < ranks; r += every)
+      drawn.push(label(left + (r + 0.5) * cell, top - 6, String(r), "middle", "soft"), label(left - 6, top + (r + 0.5) * cell + 4, String(r), "end", "soft"));
+    const scale = html("p", { class: "note" }, `Light to dark: ${ofBytes(least)} to ${ofBytes(most)} a step, by powers; empty: nothing. `,
+                       group < ranks ? `Lines part the places along ${data.mesh[0].name}.` : "");
+    return { height: top + side + 6, parts: drawn, below: [scale] };
+  });
+}
+
+// ---- measured operators ----
+
+function drawOperators(data) {
+  const ops = data.operators, section = byId("operators");
+  if (ops.length === 0) return section.remove();
+  const all = ops.flatMap((op) => [op.predicted, op.measured]), least = Math.min(...all), most = Math.max(...all);
+  const from = Math.floor(Math.log10(least)), to = Math.max(from + 1, Math.ceil(Math.log10(most)));
+  const error = (op) => (op.predicted - op.measured) / op.measured;
+  chart(section.querySelector("figure"), "Predicted and measured times of operators", (width) => {
+    const left = 62, top = 22, side = Math.min(width - left - 12, 480), at = (s) => (side * (Math.log10(s) - from)) / (to - from);
+    const x = (s) => left + at(s), y = (s) => top + side - at(s), drawn = [label(4, 13, "predicted", "start", "soft")];
+    for (let p = from; p <= to; p++) {
+      const s = 10 ** p, anchor = p === from ? "start" : p === to ? "end" : "middle";
+      drawn.push(line(x(s), top, x(s), top + side), line(left, y(s), left + side, y(s)));
+      drawn.push(label(x(s), top + side + 16, ofSeconds(s), anchor, "soft"), label(left - 6, y(s) + 4, ofSeconds(s), "end", "soft"));
+    }
+    drawn.push(line(x(10 ** from), y(10 ** from), x(10 ** to), y(10 ** to), "axis"), label(left + side / 2, top + side + 34, "measured", "middle", "soft"));
+    for (const op of ops)
+      drawn.push(svg("circle", { cx: x(op.measured), cy: y(op.predicted), r: 4, fill: "var(--compute)", "fill-opacity": 0.75 },
+                     svg("title", {}, `${op.name}: predicted ${ofSeconds(op.predicted)}, measured ${ofSeconds(op.measured)}`)));
+    const sum = (of) => ops.reduce((total, op) => total + op.count * of(op), 0);
+    const text = `${ops.length} kinds of operators, ${sum(() => 1)} in a step. Their sum: predicted ${ofSeconds(sum((op) => op.predicted))}, measured ` +
+                 `${ofSeconds(sum((op) => op.measured))}. Mean error of a kind: ${digits((100 * ops.reduce((t, op) => t + Math.abs(error(op)), 0)) / ops.length)} %. ` +
+                 `On the diagonal both are the same.`;
+    return { height: top + side + 40, parts: drawn, below: [html("figcaption", {}, text)] };
+  });
+  const rows = ops.map((op) => ({ cells: [op.name, String(op.count), ofSeconds(op.predicted), ofSeconds(op.measured), `${digits(100 * error(op))} %`] }));
+  section.querySelector(".scroll").append(table(["operator", "in a step", "predicted", "measured", "error"], rows, [0]));
+}

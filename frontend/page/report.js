@@ -1,0 +1,37 @@
+// The page: what its data says, section by section.
+
+function tile(name, value, below) {
+  return html("div", {}, html("dt", {}, name), html("dd", {}, value, below ? html("small", {}, below) : null));
+}
+
+function drawSummary(data) {
+  const own = data.planners.find((o) => o.planner === data.planner), base = data.planners.find((o) => o.planner === "data");
+  const moving = Object.values(own.communication_seconds).reduce((a, b) => a + b, 0);
+  const mesh = data.mesh.map((axis) => `${axis.name}=${axis.size}`).join(", ");
+  document.title = `${data.model} on ${data.ranks} devices of ${data.machine.name}`;
+  byId("title").textContent = document.title;
+  byId("subtitle").textContent = `Planned by ${data.planner}, mesh ${mesh}, batch ${ofCount(data.batch)}, ${data.type}.`;
+  const tiles = [tile("a training step", ofSeconds(own.step_seconds), `${digits(data.batch / own.step_seconds)} samples/s, predicted`)];
+  if (data.planner !== "data")
+    tiles.push(base.fits ? tile("beside data parallelism", `${digits(own.speedup_over_data)} ×`, `as fast as its ${ofSeconds(base.step_seconds)}`)
+                         : tile("data parallelism", "none", base.peak_bytes ? "does not fit" : "no such plan"));
+  tiles.push(tile("memory of a device", ofMemory(data.memory.planned), `of ${ofMemory(data.machine.memory_bytes)}`));
+  tiles.push(tile("changes of layout", `${digits((100 * moving) / own.step_seconds)} %`, `of a step; ${ofBytes(own.communication_bytes)} moved`));
+  const proved = own.search_of_step && own.search_bound > 0;
+  tiles.push(tile("planning", `${own.search_seconds.toFixed(2)} s`, proved ? `gap ${digits(own.search_gap * 100)} % to what ${own.search_mesh} allows` : "nothing proved"));
+  byId("tiles").append(...tiles);
+}
+
+function drawContents() {
+  const sections = [...document.querySelectorAll("main section")];
+  byId("contents").append(...sections.map((s) => html("li", {}, html("a", { href: `#${s.id}` }, s.querySelector("h2").textContent))));
+}
+
+const data = JSON.parse(byId("data").textContent);
+drawSummary(data);
+drawPlanners(data);
+drawNetwork(data);
+drawMemory(data);
+drawCommunication(data);
+drawOperators(data);
+drawContents();
