@@ -287,6 +287,7 @@ static int compile(Driver *d) {
     if (planned && !write_problem(d, &c)) return EXIT_INPUT;
     if (diag_problems(&c.problems)) return EXIT_INPUT;
     if (planned) plan = plan_texts(d, &c);
+    if (planned && d->report != NULL) report_take_plan(d->report, &c);
     if (stage == FIRST_PASS + pipeline_find("apply-plan")) {
       plan.profile = profile_text(d, &c);
       plan.dot = dot_text(d, &c);

@@ -41,6 +41,14 @@ static void add_traffic(Traffic *traffic, const Procedure *procedure) {
   }
 }
 
+static Traffic traffic_of_step(const Program *p) {
+  Traffic traffic = {0};
+  add_traffic(&traffic, &p->procedure[PROC_FORWARD]);
+  add_traffic(&traffic, &p->procedure[PROC_BACKWARD]);
+  add_traffic(&traffic, &p->procedure[PROC_UPDATE]);
+  return traffic;
+}
+
 static Stats collect(const Compilation *c) {
   const Program *p = c->program;
   Stats s = {.peak = p->arena_bytes, .lower_bound = p->lower_bound};
@@ -59,9 +67,7 @@ static Stats collect(const Compilation *c) {
         buffer->last > backward && buffer->last < p->starts[PROC_EVALUATE])
       s.activations += buffer->bytes;
   }
-  add_traffic(&s.step, &p->procedure[PROC_FORWARD]);
-  add_traffic(&s.step, &p->procedure[PROC_BACKWARD]);
-  add_traffic(&s.step, &p->procedure[PROC_UPDATE]);
+  s.step = traffic_of_step(p);
   add_traffic(&s.report, &p->procedure[PROC_REPORT]);
   return s;
 }
@@ -80,6 +86,11 @@ static void json_traffic(Json *json, const char *key, const Traffic *traffic) {
   json_close_object(json);
 }
 
+void json_step_communication(Json *json, const Program *p) {
+  const Traffic traffic = traffic_of_step(p);
+  json_traffic(json, "step_communication", &traffic);
+}
+
 static const char *print_json(const Compilation *c, const Stats *s) {
   Json json = json_new(c->arena);
   json_open_object(&json, NULL);
@@ -93,7 +104,7 @@ static const char *print_json(const Compilation *c, const Stats *s) {
   json_count(&json, "activation_bytes", (double)s->activations);
   json_count(&json, "peak_bytes", (double)s->peak);
   json_count(&json, "peak_lower_bound_bytes", (double)s->lower_bound);
-  json_traffic(&json, "step_communication", &s->step);
+  json_step_communication(&json, c->program);
   json_traffic(&json, "report_communication", &s->report);
   if (c->cost != NULL) {
     json_open_object(&json, "predicted");

@@ -102,7 +102,14 @@ function drawMemory(data) {
 
 // ---- communication ----
 
+function drawCollectives(data) {
+  const kinds = Object.entries(data.communication.step_communication);
+  const rows = kinds.map(([kind, said]) => ({ cells: [kind.replaceAll("_", "-"), String(said.count), ofBytes(said.bytes)] }));
+  if (rows.length > 0) document.querySelector("#communication .scroll").append(table(["collective", "in a step", "busiest rank moves"], rows));
+}
+
 function drawCommunication(data) {
+  drawCollectives(data);
   const bytes = data.communication.bytes, ranks = data.ranks;
   const flat = bytes.flat().filter((b) => b > 0);
   const figure = document.querySelector("#communication figure");
@@ -114,7 +121,8 @@ function drawCommunication(data) {
   const strength = (b) => (most === least ? 1 : 0.2 + (0.8 * Math.log(b / least)) / Math.log(most / least));
   chart(figure, "Bytes from each rank to each other", (width) => {
     const left = 46, top = 34, side = Math.min(width - left - 12, 540), cell = side / ranks, drawn = [];
-    const every = Math.ceil(ranks / Math.max(1, Math.floor(side / 34)));
+    const fits = (n) => n * cell >= 26, halves = [8, 4, 2, 1].map((n) => group / n).filter((n) => Number.isInteger(n) && fits(n));
+    const every = halves.length > 0 ? halves[0] : group * Math.ceil(26 / (group * cell));
     drawn.push(label(left + side / 2, 13, "to rank", "middle", "soft"), label(4, 13, "from", "start", "soft"));
     drawn.push(svg("rect", { x: left, y: top, width: side, height: side, fill: "var(--card)" }));
     bytes.forEach((row, i) => row.forEach((b, k) => {

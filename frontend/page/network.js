@@ -50,6 +50,8 @@ const cutsOf = (dims, mesh) => {
   return { axes, parts: axes.reduce((n, a) => n * mesh[a].size, 1) };
 };
 
+const MOST = 64; // blocks along a side of a picture; of more every so many are drawn
+
 // The place along each axis of the block number `index` of a cut.
 function placesOf(cut, index, mesh, places) {
   for (const a of [...cut.axes].reverse()) {
@@ -71,22 +73,22 @@ function blocks(node, mesh, size) {
   const samples = node.ways.includes(0) ? whole.find((d) => d.axes.some((a) => node.ways[a] === 0)) : undefined;
   const rows = cutsOf(samples ? [samples] : [], mesh), columns = cutsOf(whole.filter((d) => d !== samples), mesh);
   const terms = cutsOf(divided.filter((d) => d.reduced), mesh), sheets = Math.min(terms.parts, 4), shift = sheets > 1 ? 4 : 0;
-  const side = size - 2 - shift * (sheets - 1), parts = [];
+  const side = size - 2 - shift * (sheets - 1), parts = [], down = Math.min(MOST, rows.parts), across = Math.min(MOST, columns.parts);
   const pinned = node.pins.map((pin) => Math.max(0, pin));
   for (let sheet = sheets - 1; sheet >= 0; sheet--) {
     const x = 1 + shift * sheet, y = 1 + shift * (sheets - 1 - sheet);
-    for (let r = 0; r < rows.parts; r++) {
-      for (let c = 0; c < columns.parts; c++) {
+    for (let r = 0; r < down; r++) {
+      for (let c = 0; c < across; c++) {
         const places = [...pinned];
         placesOf(terms, sheet, mesh, places);
-        placesOf(rows, r, mesh, places);
-        placesOf(columns, c, mesh, places);
-        parts.push(rect(x + (side * c) / columns.parts, y + (side * r) / rows.parts, side / columns.parts, side / rows.parts, colorOf(places, mesh)));
+        placesOf(rows, Math.floor((r * rows.parts) / down), mesh, places);
+        placesOf(columns, Math.floor((c * columns.parts) / across), mesh, places);
+        parts.push(rect(x + (side * c) / across, y + (side * r) / down, side / across, side / down, colorOf(places, mesh)));
       }
     }
-    const fine = Math.max(rows.parts, columns.parts) > side / 3;
-    for (let r = 1; r < rows.parts && !fine; r++) parts.push(svg("line", { x1: x, x2: x + side, y1: y + (side * r) / rows.parts, y2: y + (side * r) / rows.parts, stroke: "var(--back)" }));
-    for (let c = 1; c < columns.parts && !fine; c++) parts.push(svg("line", { x1: x + (side * c) / columns.parts, x2: x + (side * c) / columns.parts, y1: y, y2: y + side, stroke: "var(--back)" }));
+    const fine = Math.max(down, across) > side / 3;
+    for (let r = 1; r < down && !fine; r++) parts.push(line(x, y + (side * r) / down, x + side, y + (side * r) / down, "cut"));
+    for (let c = 1; c < across && !fine; c++) parts.push(line(x + (side * c) / across, y, x + (side * c) / across, y + side, "cut"));
     parts.push(svg("rect", { x, y, width: side, height: side, fill: "none", stroke: "var(--text)", "stroke-width": 0.8 }));
   }
   return svg("svg", { viewBox: `0 0 ${size} ${size}`, width: size, height: size, role: "img", "aria-label": inWords(node, mesh) }, svg("title", {}, inWords(node, mesh)), ...parts);
@@ -139,11 +141,11 @@ function timeBar(node, most) {
 }
 
 function moreOf(node, nodes) {
-  const rows = TIMES.map(([name, , key]) => ({ cells: [name, ofSeconds(node[key])] }));
-  rows.push({ cells: ["moved by the busiest rank", ofBytes(node.change_bytes)] });
+  const rows = TIMES.filter(([, , key]) => node[key] > 0).map(([name, , key]) => ({ cells: [name, ofSeconds(node[key])] }));
+  if (node.change_bytes > 0) rows.push({ cells: ["busiest rank moves", ofBytes(node.change_bytes)] });
   if (node.parameter_bytes > 0) rows.push({ cells: ["parameters", ofMemory(node.parameter_bytes)] }, { cells: ["of them on a device", ofMemory(node.held_bytes)] });
-  const from = node.in.map((edge) => `${edge.tensor} of ${nodes[edge.from].name}`).join(", ");
-  return html("div", { class: "more" }, html("div", {}, `Divided: ${node.split}.`), from ? html("div", { class: "name-list dims" }, `Reads ${from}.`) : null, table(["of a step", ""], rows));
+  const from = node.in.map(({ tensor, from }) => (tensor === nodes[from].name ? tensor : `${tensor} of ${nodes[from].name}`)).join(", ");
+  return html("div", { class: "more" }, html("div", {}, `Divided: ${node.split}.`), from ? html("div", { class: "name-list dims" }, `Reads ${from}.`) : null, rows.length > 0 ? table(["of a step", ""], rows) : null);
 }
 
 function nodeRow(data, i, most) {

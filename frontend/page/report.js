@@ -10,7 +10,7 @@ function drawSummary(data) {
   const mesh = data.mesh.map((axis) => `${axis.name}=${axis.size}`).join(", ");
   document.title = `${data.model} on ${data.ranks} devices of ${data.machine.name}`;
   byId("title").textContent = document.title;
-  byId("subtitle").textContent = `Planned by ${data.planner}, mesh ${mesh}, batch ${ofCount(data.batch)}, ${data.type}.`;
+  byId("subtitle").textContent = `Planned by ${data.planner}, mesh ${mesh}, batch ${ofCount(data.batch)}, ${data.type}.` + (own.search_said ? ` It says: ${own.search_said}.` : "");
   const tiles = [tile("a training step", ofSeconds(own.step_seconds), `${digits(data.batch / own.step_seconds)} samples/s, predicted`)];
   if (data.planner !== "data")
     tiles.push(base.fits ? tile("beside data parallelism", `${digits(own.speedup_over_data)} ×`, `as fast as its ${ofSeconds(base.step_seconds)}`)
@@ -34,4 +34,5 @@ drawNetwork(data);
 drawMemory(data);
 drawCommunication(data);
 drawOperators(data);
+document.querySelector("#plan pre").textContent = data.plan;
 drawContents();

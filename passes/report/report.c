@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "../../ir/profile.h"
+#include "../plan_write.h"
+#include "../stats.h"
 #include "occupancy.h"
 #include "traffic.h"
 
@@ -29,6 +31,13 @@ static void list_operators(Report *report, const Compilation *c) {
     names_set(&number, name, report->operators.len);
     vec_push(c->arena, &report->operators, (ReportOperator){name, 1, cost_of_op(&by_formulas, graph, op), measured});
   }
+}
+
+void report_take_plan(Report *report, const Compilation *c) {
+  Text text = {.arena = c->arena};
+  const Plan plan = plan_write(c);
+  plan_print(&plan, &text);
+  report->plan = text_str(&text);
 }
 
 void report_look(Report *report, const Compilation *c) {
@@ -231,6 +240,7 @@ static void json_communication(Json *json, const Compilation *c) {
     json_close_array(json);
   }
   json_close_array(json);
+  json_step_communication(json, c->program);
   json_close_object(json);
 }
 
@@ -256,6 +266,7 @@ const char *report_json(const Report *report) {
   json_string(&json, "type", c->model->f64 ? "f64" : "f32");
   json_count(&json, "batch", (double)c->model->batch);
   json_count(&json, "ranks", mesh_ranks(&c->mesh));
+  json_string(&json, "plan", report->plan);
   json_string(&json, "planner", plan_source_text(c->arena, &c->plan_source));
   json_machine(&json, c->machine);
   json_mesh(&json, &report->network->mesh);

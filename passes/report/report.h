@@ -15,12 +15,14 @@ typedef struct ReportOperator {
 typedef struct Report {
   const Compilation *c;    // after the last pass, on a machine
   Comparison planners;     // with the plan at hand among them
+  const char *plan;        // as text
   const Network *network;  // folded
   VEC(ReportOperator) operators; // those that are measured
   ProfileUse profile;
 } Report;
 
-// What is to be seen while the graphs are as apply-plan has left them: network and operators.
+// What is to be seen of a plan that has just been made; and then, while the graphs are as apply-plan has left them: network and operators.
+void report_take_plan(Report *report, const Compilation *planned);
 void report_look(Report *report, const Compilation *applied);
 const char *report_json(const Report *report);
 

@@ -4,7 +4,7 @@
 
 #include "../../ir/program.h"
 
-enum { TRAFFIC_MAX_RANKS = 256 }; // that are told one by one
+enum { TRAFFIC_MAX_RANKS = 128 }; // that are told one by one
 
 // bytes[sender * ranks + receiver], of the forward pass, the backward pass and the update. Messages are the parts that ranks hold and
 // need; other collectives are taken to go around a ring of the ranks in order, as the cost model's bytes are (ir/reshard.def).
