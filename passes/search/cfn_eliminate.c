@@ -72,10 +72,11 @@ static void unlist(Work *work, int x, int fn) {
   list->fns.len = kept;
 }
 
-static void send(Work *work, Bucket *bucket, const Joint *joint, const Made *made) {
+// Gives the number of the message; -1: there is none to send.
+static int send(Work *work, Bucket *bucket, const Joint *joint, const Made *made) {
   Elimination *out = work->out;
   bucket->least += made->least;
-  if (made->least == INFINITY || made->arity == 0) return;
+  if (made->least == INFINITY || made->arity == 0) return -1;
   NetFn message = {made->arity, NULL, made->map, made->table};
   int *var = NEW_ARRAY(out->arena, int, made->arity);
   for (int k = 0; k < made->arity; k++) {
@@ -85,6 +86,7 @@ static void send(Work *work, Bucket *bucket, const Joint *joint, const Made *mad
   message.var = var;
   vec_push(out->arena, &bucket->messages, out->fns.len);
   vec_push(out->arena, &out->fns, message);
+  return out->fns.len - 1;
 }
 
 // Parts of a bucket: the largest functions first, each to the first part that has room for it. Gives how many; part[i] of fns[i].
@@ -121,21 +123,21 @@ static void eliminate(Work *work, int x, double size) {
     for (int k = 0; k < f->arity; k++)
       if (f->var[k] != x) unlist(work, f->var[k], bucket.fns.at[i]);
   }
-  int *fns = NEW_ARRAY(scratch, int, n), *part = NEW_ARRAY(scratch, int, n),
-      *mine = NEW_ARRAY(scratch, int, n);
-  for (int i = 0; i < n; i++) fns[i] = bucket.fns.at[i];
-  const int parts = size > work->room ? split(work, x, fns, n, part) : 1;
+  int *part = NEW_ARRAY(out->arena, int, n), *mine = NEW_ARRAY(scratch, int, n);
+  bucket.parts = size > work->room ? split(work, x, bucket.fns.at, n, part) : 1;
+  int *sent = NEW_ARRAY(out->arena, int, bucket.parts);
   const double *none = NEW_ARRAY(scratch, double, work->maker.net->vars[x].n);
-  for (int p = 0; p < parts; p++) {
+  for (int p = 0; p < bucket.parts; p++) {
     int count = 0;
     for (int i = 0; i < n; i++)
-      if (part[i] == p) mine[count++] = fns[i];
+      if (part[i] == p) mine[count++] = bucket.fns.at[i];
     const NetTable *cost = p == 0 ? out->cost[x] : net_table(work->maker.net, 1, &work->maker.net->vars[x].n, none);
     const Joint joint = joint_of(&work->maker, x, mine, count);
-    send(work, &bucket, &joint, message_of(&work->maker, &joint, x, cost, mine, count));
+    sent[p] = send(work, &bucket, &joint, message_of(&work->maker, &joint, x, cost, mine, count));
   }
-  bucket.split = parts > 1;
-  out->split += bucket.split;
+  bucket.part = part;
+  bucket.sent = sent;
+  out->split += bucket.parts > 1;
   out->eliminated += out->split == 0;
   out->bound += bucket.least;
   if (out->bound > work->maker.worst) out->bound = INFINITY;
@@ -175,7 +177,7 @@ Elimination *net_eliminate(Net *net, Arena *arena, const NetTable **cost, double
   while (work.heap.len > 0 && out->bound < INFINITY) {
     const Wait next = heap_pop(&work);
     if (work.gone[next.var] || work.stamp[next.var] != next.stamp) continue;
-    if (net->budget > 0) work.room = fmin(room, fmax(LEAST_ROOM, (double)(net->budget - net->operations) / 16));
+    if (net->budget > 0) work.room = fmin(room, fmax(LEAST_ROOM, (double)(net->budget - net->operations) / 2));
     eliminate(&work, next.var, next.size);
     arena_reset(net->scratch);
     queue_neighbours(&work, &out->buckets.at[out->buckets.len - 1]);

@@ -1,8 +1,9 @@
 // Limits on sums of weights, by Lagrange multipliers (Everett, 1963; Geoffrion, 1974): a weight beyond its variable's least has
 // a price, and what the limits leave is given back, so that the cheapest assignment at any prices is a lower bound. The prices
 // that give the greatest bound are bracketed and bisected, one limit after the other; every assignment met on the way is a
-// candidate, after its variables were changed one by one. The gap that is left is closed by branch and bound with the bounds
-// of the best prices; a bound above all costs proves that nothing is allowed.
+// candidate, after its variables were changed one by one. Values that the best prices show to be in no better assignment are
+// removed, as long as there are some (reduced costs); the gap that is left is closed by branch and bound with the bounds of the
+// best prices. A bound above all costs proves that nothing is allowed.
 #include "cfn_net.h"
 
 static const double ROOM = 1 << 20;
@@ -11,7 +12,6 @@ typedef struct Prices {
   Net *net;
   Incumbent *best;
   double left[CFN_MAX_LIMITS]; // of the limits, beside the least weights
-  double least[CFN_MAX_LIMITS];
   Multipliers by;    // the best
   Elimination *done; // at them
   double bound;      // of them, in units
@@ -91,23 +91,43 @@ static void bisect(Prices *prices, int l) {
   }
 }
 
-double net_solve_limits(Net *net, Incumbent *best) {
-  if (net->constant == INFINITY) return best->units;
-  Prices prices = {.net = net, .best = best, .bound = -INFINITY};
+// What the limits leave beside the least weights; false: less than nothing.
+static bool set_left(Prices *prices) {
+  const Net *net = prices->net;
   for (int l = 0; l < net->n_limits; l++) {
-    prices.left[l] = net->cfn->limit[l];
-    for (int x = 0; x < net->n_vars; x++) prices.least[l] += least_of(net->vars[x].weight[l]);
-    prices.left[l] -= prices.least[l];
-    if (prices.least[l] > net->cfn->limit[l] * (1 + 1e-12)) return best->units;
-    prices.left[l] = fmax(prices.left[l], 0);
+    double least = 0;
+    for (int x = 0; x < net->n_vars; x++) least += least_of(net->vars[x].weight[l]);
+    if (least > net->cfn->limit[l] * (1 + 1e-12)) return false;
+    prices->left[l] = fmax(net->cfn->limit[l] - least, 0);
   }
-  net_reduce(net);
-  if (net->constant == INFINITY) return best->units;
-  try_price(&prices, (Multipliers){0}, 0);
-  for (int round = 0; round < 2 && !proved(&prices); round++)
+  return true;
+}
+
+static void find_prices(Prices *prices) {
+  Net *net = prices->net;
+  prices->done = NULL;
+  try_price(prices, prices->by, 0);
+  for (int round = 0; round < 2 && !proved(prices); round++)
     for (int l = 0; l < net->n_limits; l++)
-      if (round == 0 || net->n_limits > 1) bisect(&prices, l);
-  if (proved(&prices)) return best->units;
+      if (round == 0 || net->n_limits > 1) bisect(prices, l);
+}
+
+double net_solve_limits(Net *net, Incumbent *best) {
+  enum { ROUNDS = 8 };
+  if (net->constant == INFINITY) return best->units;
+  Prices prices = {.net = net, .best = best};
+  double bound = -INFINITY;
+  if (!set_left(&prices)) return best->units;
+  net_reduce(net);
+  for (int round = 0; round < ROUNDS && net->constant < INFINITY; round++) {
+    find_prices(&prices);
+    bound = fmax(bound, prices.bound);
+    if (proved(&prices) || net_spent(net)) break;
+    if (net_narrow(net, prices.done, &prices.by, best) == 0) break;
+    if (!set_left(&prices)) return best->units;
+    net_reduce(net);
+  }
+  if (net->constant == INFINITY || proved(&prices)) return best->units;
   const double searched = net_search(net, prices.done, &prices.by, best, -1, NULL);
-  return fmax(searched, fmin(prices.bound, best->units));
+  return fmax(searched, fmin(bound, best->units));
 }

@@ -6,6 +6,8 @@
 //   marginal of x:  min over y, z of  cost(x) + f(x, y) + m(x, z) + out(y, z), less its minimum, more the optimum
 //   out of m:       min over y of the same without m, for all x, z
 //
+// Where a bucket was split the same of each of its parts, as if the variable were another one in each, is a lower bound.
+//
 // As messages are, what comes out is remembered under tables and maps, so that layers that repeat are looked at once where what is
 // outside of them comes to the same.
 #include "cfn_net.h"
@@ -13,13 +15,20 @@
 enum { MARGINALS = -6 };
 enum { MOST_ENTRIES = 1 << 26, ROOM = 1 << 23 }; // that are looked at, in all and for one variable
 
-typedef struct Outward { // of a bucket
+typedef struct Part { // of a bucket: all of it, or what was eliminated apart from the rest
+  int var, n;
+  const int *fns;       // [n] of the elimination
+  const NetTable *cost; // of the variable's values; NULL: another part counts it
+  int sent;             // its message; -1: none
+} Part;
+
+typedef struct Outward { // of a part
   const double *marginal; // by class of its variable, 0 for the best
   const NetClasses *own;
-  const NetTable **out;   // by function of the bucket that is a message; else NULL
+  const NetTable **out;   // by function that is a message; else NULL
 } Outward;
 
-typedef struct Joined { // the variables of a bucket, its own first
+typedef struct Joined { // the variables of a part, its own first
   int n;
   int *var;
   const NetClasses **classes;
@@ -31,20 +40,20 @@ typedef struct Pass {
   const Elimination *done;
   const NetTable **outside; // by function of the elimination that is a message
   bool *message;            // by function
-  int *local;               // by variable: its number in the bucket + 1
+  int *local;               // by variable: its number in the part + 1
   int64_t entries;
 } Pass;
 
-// ---- one bucket ----
+// ---- one part ----
 
-static Joined join(Pass *pass, const Bucket *bucket, const NetFn *const *fns, int n_fns) {
+static Joined join(Pass *pass, const Part *part, const NetFn *const *fns, int n_fns) {
   Arena *arena = pass->net->scratch;
   int places = 1;
   for (int i = 0; i < n_fns; i++) places += fns[i]->arity;
   Joined j = {1, NEW_ARRAY(arena, int, places), NEW_ARRAY(arena, const NetClasses *, places), 1};
   const NetMap **map = NEW_ARRAY(arena, const NetMap *, places);
-  j.var[0] = bucket->var;
-  pass->local[bucket->var] = 1;
+  j.var[0] = part->var;
+  pass->local[part->var] = 1;
   for (int i = 0; i < n_fns; i++)
     for (int k = 0; k < fns[i]->arity; k++) {
       int *local = &pass->local[fns[i]->var[k]];
@@ -63,9 +72,9 @@ static Joined join(Pass *pass, const Bucket *bucket, const NetFn *const *fns, in
   return j;
 }
 
-typedef struct Walk { // over the classes of all variables of a bucket
+typedef struct Walk { // over the classes of all variables of a part
   const NetFn *fn;
-  int64_t **offset; // by variable of the bucket, by its class; NULL: the function does not have it
+  int64_t **offset; // by variable of the part, by its class; NULL: the function does not have it
   int64_t at;
 } Walk;
 
@@ -96,29 +105,31 @@ static bool step(const Joined *j, int *class, Walk *walk, int n_walks) {
   return false;
 }
 
+static double value_cost(const Part *part, int v) { return part->cost == NULL ? 0 : part->cost->at[v]; }
+
 static void subtract_least(double *at, int64_t n) {
   double least = INFINITY;
   for (int64_t i = 0; i < n; i++) least = at[i] < least ? at[i] : least;
   for (int64_t i = 0; i < n && least < INFINITY; i++) at[i] -= least;
 }
 
-// fns: of the bucket; behind them, if it sends anything, what is outside of it.
-static Outward *look(Pass *pass, const Bucket *bucket, const NetFn *const *fns, int n_fns, const Joined *j) {
+// fns: of the part; behind them, if it sends anything, what is outside of it.
+static Outward *look(Pass *pass, const Part *part, const NetFn *const *fns, int n_fns, const Joined *j) {
   Net *net = pass->net;
-  const int n = bucket->fns.len, classes = j->classes[0]->map->classes;
+  const int n = part->n, classes = j->classes[0]->map->classes;
   Outward *made = NEW(net->arena, Outward);
   double *marginal = NEW_ARRAY(net->arena, double, classes), *own = NEW_ARRAY(net->scratch, double, classes);
   double **out = NEW_ARRAY(net->scratch, double *, n);
   Walk *walk = NEW_ARRAY(net->scratch, Walk, n_fns);
   int *class = NEW_ARRAY(net->scratch, int, j->n);
   for (int c = 0; c < classes; c++) own[c] = marginal[c] = INFINITY;
-  for (int v = 0; v < net->vars[bucket->var].n; v++) {
+  for (int v = 0; v < net->vars[part->var].n; v++) {
     double *least = &own[j->classes[0]->map->of[v]];
-    *least = fmin(*least, pass->done->cost[bucket->var]->at[v]);
+    *least = fmin(*least, value_cost(part, v));
   }
   for (int i = 0; i < n_fns; i++) {
     walk[i] = walk_of(pass, j, fns[i]);
-    if (i >= n || !pass->message[bucket->fns.at[i]]) continue;
+    if (i >= n || !pass->message[part->fns[i]]) continue;
     out[i] = NEW_ARRAY(net->scratch, double, fns[i]->table->size);
     for (int64_t k = 0; k < fns[i]->table->size; k++) out[i][k] = INFINITY;
   }
@@ -152,19 +163,19 @@ static Outward *look(Pass *pass, const Bucket *bucket, const NetFn *const *fns, 
   return made;
 }
 
-static const Outward *remembered(Pass *pass, const Bucket *bucket, const NetFn *const *fns, int n_fns) {
+static const Outward *remembered(Pass *pass, const Part *part, const NetFn *const *fns, int n_fns) {
   Net *net = pass->net;
-  const Joined j = join(pass, bucket, fns, n_fns);
+  const Joined j = join(pass, part, fns, n_fns);
   int len = 4, at = 0;
   for (int i = 0; i < n_fns; i++) len += 2 + 2 * fns[i]->arity;
   int *key = NEW_ARRAY(net->scratch, int, len);
   key[at++] = MARGINALS;
-  key[at++] = pass->done->cost[bucket->var]->id;
-  key[at++] = net->vars[bucket->var].n;
-  key[at++] = bucket->fns.len;
+  key[at++] = part->cost == NULL ? -1 : part->cost->id;
+  key[at++] = net->vars[part->var].n;
+  key[at++] = part->n;
   for (int i = 0; i < n_fns; i++) {
     key[at++] = fns[i]->table->id;
-    key[at++] = i < bucket->fns.len && pass->message[bucket->fns.at[i]];
+    key[at++] = i < part->n && pass->message[part->fns[i]];
     for (int k = 0; k < fns[i]->arity; k++) {
       key[at++] = fns[i]->map[k]->id;
       key[at++] = pass->local[fns[i]->var[k]];
@@ -173,7 +184,8 @@ static const Outward *remembered(Pass *pass, const Bucket *bucket, const NetFn *
   void **place = net_memo(net, key, len);
   if (*place == NULL && pass->entries + j.size <= MOST_ENTRIES) {
     pass->entries += (int64_t)j.size;
-    *place = look(pass, bucket, fns, n_fns, &j);
+    net->operations += (int64_t)j.size;
+    *place = look(pass, part, fns, n_fns, &j);
   }
   for (int v = 0; v < j.n; v++) pass->local[j.var[v]] = 0;
   return *place;
@@ -181,8 +193,46 @@ static const Outward *remembered(Pass *pass, const Bucket *bucket, const NetFn *
 
 // ---- all buckets ----
 
+static Part part_of(const Pass *pass, const Bucket *bucket, int number) {
+  int *fns = NEW_ARRAY(pass->net->scratch, int, bucket->fns.len);
+  Part part = {.var = bucket->var, .fns = fns, .sent = bucket->sent[number]};
+  if (number == 0) part.cost = pass->done->cost[bucket->var];
+  for (int i = 0; i < bucket->fns.len; i++)
+    if (bucket->part[i] == number) fns[part.n++] = bucket->fns.at[i];
+  return part;
+}
+
+// Raises least[value] to what this part says.
+static void raise(const Net *net, const Elimination *done, const Part *part, const Outward *found, double *least) {
+  const int n = net->vars[part->var].n, *of = found->own->map->of;
+  double *cheapest = NEW_ARRAY(net->scratch, double, found->own->map->classes);
+  for (int c = 0; c < found->own->map->classes; c++) cheapest[c] = INFINITY;
+  for (int v = 0; v < n; v++) cheapest[of[v]] = fmin(cheapest[of[v]], value_cost(part, v));
+  for (int v = 0; v < n; v++)
+    least[v] = fmax(least[v], cheapest[of[v]] == INFINITY ? INFINITY : done->bound + found->marginal[of[v]] + value_cost(part, v) - cheapest[of[v]]);
+}
+
+static bool look_at_part(Pass *pass, const Part *part, double *least) {
+  Net *net = pass->net;
+  const NetFn **fns = NEW_ARRAY(net->scratch, const NetFn *, part->n + 1);
+  int n = 0;
+  NetFn outside;
+  for (; n < part->n; n++) fns[n] = &pass->done->fns.at[part->fns[n]];
+  if (part->sent >= 0) {
+    outside = pass->done->fns.at[part->sent];
+    outside.table = pass->outside[part->sent];
+    fns[n++] = &outside;
+  }
+  const Outward *found = remembered(pass, part, fns, n);
+  if (found == NULL) return false;
+  raise(net, pass->done, part, found, least);
+  for (int i = 0; i < part->n; i++)
+    if (pass->message[part->fns[i]]) pass->outside[part->fns[i]] = found->out[i];
+  return true;
+}
+
 bool net_marginals(Net *net, const Elimination *done, double *const *least) {
-  if (done->split > 0 || done->bound == INFINITY) return false;
+  if (done->bound == INFINITY) return false;
   Arena *arena = net->arena;
   Pass pass = {.net = net, .done = done, .outside = NEW_ARRAY(arena, const NetTable *, done->fns.len)};
   pass.message = NEW_ARRAY(arena, bool, done->fns.len);
@@ -191,29 +241,29 @@ bool net_marginals(Net *net, const Elimination *done, double *const *least) {
     for (int i = 0; i < done->buckets.at[b].messages.len; i++) pass.message[done->buckets.at[b].messages.at[i]] = true;
   for (int b = done->buckets.len - 1; b >= 0; b--) {
     const Bucket *bucket = &done->buckets.at[b];
-    const NetFn **fns = NEW_ARRAY(net->scratch, const NetFn *, bucket->fns.len + 1);
-    int n = 0;
-    NetFn outside;
-    for (; n < bucket->fns.len; n++) fns[n] = &done->fns.at[bucket->fns.at[n]];
-    if (bucket->messages.len > 0) {
-      outside = done->fns.at[bucket->messages.at[0]];
-      outside.table = pass.outside[bucket->messages.at[0]];
-      fns[n++] = &outside;
+    for (int v = 0; v < net->vars[bucket->var].n; v++) least[bucket->var][v] = -INFINITY;
+    for (int p = 0; p < bucket->parts; p++) {
+      const Part part = part_of(&pass, bucket, p);
+      if (!look_at_part(&pass, &part, least[bucket->var])) return false;
     }
-    const Outward *found = remembered(&pass, bucket, fns, n);
-    if (found == NULL) return false;
-    for (int v = 0; v < net->vars[bucket->var].n; v++) {
-      const int class = found->own->map->of[v];
-      double cheapest = INFINITY;
-      for (int w = 0; w < net->vars[bucket->var].n; w++)
-        if (found->own->map->of[w] == class) cheapest = fmin(cheapest, done->cost[bucket->var]->at[w]);
-      least[bucket->var][v] = done->bound + found->marginal[class] + done->cost[bucket->var]->at[v] - cheapest;
-    }
-    for (int i = 0; i < bucket->fns.len; i++)
-      if (pass.message[bucket->fns.at[i]]) pass.outside[bucket->fns.at[i]] = found->out[i];
     arena_reset(net->scratch);
   }
   return true;
+}
+
+int64_t net_narrow(Net *net, const Elimination *done, const Multipliers *by, const Incumbent *best) {
+  const int64_t before = net->pruned;
+  const double above = by == NULL ? net->worst : best->units + by->offset;
+  double **least = NEW_ARRAY(net->arena, double *, net->n_vars);
+  for (int x = 0; x < net->n_vars; x++) least[x] = NEW_ARRAY(net->arena, double, net->vars[x].n);
+  if (!net_marginals(net, done, least)) return 0;
+  const NetList *list = net_lists(net, net->arena);
+  for (int x = 0; x < net->n_vars; x++) {
+    bool *keep = NEW_ARRAY(net->arena, bool, net->vars[x].n);
+    for (int v = 0; v < net->vars[x].n; v++) keep[v] = least[x][v] <= above;
+    net_restrict(net, x, keep, &list[x], NULL);
+  }
+  return net->pruned - before;
 }
 
 // All other variables are eliminated: what is left are functions of x alone.

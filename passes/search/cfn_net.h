@@ -98,7 +98,9 @@ typedef struct Bucket {
   VEC(int) fns;      // of Elimination.fns
   VEC(int) messages; // one, or several where the bucket was split
   double least;      // what was subtracted from the messages
-  bool split;
+  int parts;         // more than one: it was split. The variable's own cost is in part 0
+  const int *part;   // by function
+  const int *sent;   // by part: its message; -1: it sends none
 } Bucket;
 struct Elimination {
   Arena *arena;
@@ -135,9 +137,12 @@ double net_search(Net *net, const Elimination *done, const Multipliers *by, Incu
 // Changes one variable at a time for the better, until none is left to change.
 void net_descend(Net *net, int *at);
 
-// least[x][index]: what no assignment with that value costs less than, in units, the optimum for one value at least. False: it is not
-// known; the elimination was split, or it would take too much.
+// least[x][index]: what no assignment with that value costs less than, in units; where no bucket was split, what the cheapest costs. False:
+// it is not known, it would take too much.
 bool net_marginals(Net *net, const Elimination *done, double *const *least);
+// Removes the values that are in no assignment that costs as little as what is known (Net.worst, or of those that keep the limits *best).
+// done: of the network as it is, by: as it was made. Gives how many there were.
+int64_t net_narrow(Net *net, const Elimination *done, const Multipliers *by, const Incumbent *best);
 
 // With limits: the bound, in units.
 double net_solve_limits(Net *net, Incumbent *best);

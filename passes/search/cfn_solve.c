@@ -2,7 +2,8 @@
 //
 //   1. elimination with little room for tables. Most networks of layers end here.
 //   2. values that others make needless are removed (cfn_reduce.c), then elimination with more and more room; between the
-//      rounds, an assignment from the bounds, improved one variable at a time.
+//      rounds, an assignment from the bounds, improved one variable at a time, and where that comes near the bound, values that are in
+//      none as cheap are removed (cfn_marginals.c).
 //   3. what still does not fit is searched (cfn_search.c), as long as the budget lasts.
 //
 // With limits the same is done without them first: if its optimum keeps them it is the optimum. Otherwise cfn_limits.c.
@@ -10,6 +11,7 @@
 
 #include <stdlib.h>
 
+enum { NEAR = 32 };  // a bound that is less than 1/32 below what is known is worth asking which values are needed
 enum { COARSE = 8 }; // an incumbent that costs less than 2^-8 of the first upper bound: once more, with a finer unit
 
 static const double ROOM[] = {1 << 16, 1 << 20, 1 << 23, 1 << 25};
@@ -36,6 +38,7 @@ static double solve(Net *net, Incumbent *best, Elimination **last) {
     if (done->bound == INFINITY) return best->units;
     suggest(net, done, best);
     if (net_spent(net)) break;
+    if (net->worst - done->bound <= net->worst / NEAR) net_narrow(net, done, NULL, best);
     if (i == 0) net_reduce(net);
   }
   const double searched = net_search(net, *last, NULL, best, -1, NULL);

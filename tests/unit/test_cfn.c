@@ -1,5 +1,5 @@
 // The solver of cost function networks: against exhaustive enumeration on random networks, and its work on long chains.
-#include "../../passes/search/cfn.h"
+#include "../../passes/search/cfn_net.h"
 #include "check.h"
 
 #include <math.h>
@@ -190,6 +190,48 @@ static void test_needed(void) {
   CHECK(unneeded > 500 && spared < unneeded / 100);
 }
 
+// ---- what split buckets say of values ----
+
+static int split_networks, split_removed;
+
+static void check_split(int number) {
+  Cfn cfn = {.arena = arena_new(), .constant = number % 3};
+  state = (uint64_t)number * 15485863 + 11;
+  random_network(&cfn, number % KINDS, (Style){number % 2 == 0 ? 20 : 1000, number % 4 == 0 ? 20 : 0, number % 3 == 0});
+  const int n = cfn.variables.len;
+  int *value = NEW_ARRAY(cfn.arena, int, n);
+  double **least = NEW_ARRAY(cfn.arena, double *, n), **said = NEW_ARRAY(cfn.arena, double *, n);
+  for (int x = 0; x < n; x++) {
+    least[x] = NEW_ARRAY(cfn.arena, double, cfn.variables.at[x].n_values);
+    for (int v = 0; v < cfn.variables.at[x].n_values; v++) least[x][v] = INFINITY;
+  }
+  cheapest_with(&cfn, value, 0, least);
+  const double optimum = cheapest(&cfn, value, 0);
+  Net *net = net_new(&cfn, cfn.arena, cfn_upper_bound(&cfn, NULL), false);
+  net->scratch = arena_new();
+  const Elimination *done = net_eliminate(net, cfn.arena, NULL, net->worst, 6, -1);
+  for (int x = 0; x < n; x++) said[x] = NEW_ARRAY(cfn.arena, double, net->vars[x].n);
+  if (optimum < INFINITY && done->split > 0 && net_marginals(net, done, said)) {
+    bool right = true;
+    split_networks++;
+    for (int x = 0; x < n; x++)
+      for (int k = 0; k < net->vars[x].n; k++) {
+        const double bound = cfn.constant + said[x][k] * net->unit;
+        right &= bound <= least[x][net->vars[x].value[k]] + 1e-9 * (1 + optimum);
+        split_removed += bound > optimum * (1 + 1e-9);
+      }
+    CHECK(right);
+  }
+  arena_free(net->scratch);
+  arena_free(cfn.arena);
+}
+
+static void test_split(void) {
+  split_networks = split_removed = 0;
+  for (int i = 0; i < 300; i++) check_split(i);
+  CHECK(split_networks > 100 && split_removed > 500);
+}
+
 // ---- chains against the recurrence over all values ----
 
 static Cfn chain(int layers, int period, int values, int classes) {
@@ -273,5 +315,5 @@ static void test_budget(void) {
   arena_free(cfn.arena);
 }
 
-CHECKS(TEST(test_random), TEST(test_limits), TEST(test_needed), TEST(test_classes), TEST(test_equal_layers), TEST(test_periods),
+CHECKS(TEST(test_random), TEST(test_limits), TEST(test_needed), TEST(test_split), TEST(test_classes), TEST(test_equal_layers), TEST(test_periods),
        TEST(test_budget))
