@@ -12,32 +12,15 @@ const LONGEST = 8; // a bar of the planners is drawn at most so many times as lo
 function drawPlanners(data) {
   const parts = partsOfStep(data), steps = data.planners.filter((o) => o.fits).map((o) => o.step_seconds);
   const most = Math.min(Math.max(...steps), LONGEST * Math.min(...steps)), longer = steps.some((s) => s > most);
-  const unit = unitOfSeconds(most), row = 26, top = 4;
-  chart(document.querySelector("#planners figure"), "Predicted time of a step by planner", (width) => {
-    const names = data.planners.map((o) => shortened(o.planner, width * 0.35, o.planner === data.planner));
-    const left = Math.max(...names.map((name) => widthOf(name, true))) + 12, right = widthOf("0.0000 ms") + 10;
-    const plot = width - left - right, bottom = top + row * data.planners.length, x = (s) => left + (plot * s) / most;
-    const drawn = [];
-    for (const tick of ticks(most / unit.one, plot / 80)) {
-      drawn.push(line(x(tick * unit.one), top, x(tick * unit.one), bottom), label(x(tick * unit.one), bottom + 16, digits(tick), "middle", "soft"));
-    }
-    drawn.push(label(left + plot / 2, bottom + 34, `predicted time of a step, ${unit.name}`, "middle", "soft"));
-    data.planners.forEach((o, i) => {
-      const y = top + row * i, own = o.planner === data.planner;
-      drawn.push(label(left - 8, y + 17, names[i], "end", own ? "own" : ""));
-      if (!o.fits) drawn.push(label(left + 4, y + 17, o.peak_bytes ? "does not fit" : "no plan", "start", "soft"));
-      if (!o.fits) return;
-      let from = 0;
-      for (const [name, color, of] of parts) {
-        const to = Math.min(most, from + of(o));
-        drawn.push(rect(x(from), y + 4, x(to) - x(from), row - 8, color, `${o.planner}: ${name} ${ofSeconds(of(o))}`));
-        from = to;
-      }
-      if (o.step_seconds > most) drawn.push(rect(x(most) - 14, y + 3, 5, row - 6, "var(--back)"));
-      drawn.push(label(x(from) + 6, y + 17, ofSeconds(o.step_seconds), "start", own ? "own" : ""));
-    });
-    return { height: bottom + 40, parts: drawn, below: [legendOf(parts.map(([name, color]) => [name, color])), longer ? html("figcaption", {}, "Bars with a gap are longer than is drawn.") : null] };
-  });
+  const rows = data.planners.map((o) => ({
+    name: o.planner, own: o.planner === data.planner, none: o.fits ? null : o.peak_bytes ? "does not fit" : "no plan",
+    parts: o.fits ? parts.map(([name, color, of]) => [name, color, of(o)]) : [] }));
+  const below = [legendOf(parts), longer ? html("figcaption", {}, "Bars with a gap are longer than is drawn.") : null];
+  bars(document.querySelector("#planners figure"), "predicted time of a step", rows, most, below);
+  drawPlannerTable(data);
+}
+
+function drawPlannerTable(data) {
   const proved = (o) => o.search_of_step && o.search_bound > 0;
   const head = ["planner", "step", "× data", "operators", "update", ...data.machine.levels.map((l) => `over ${l.name}`), "local", "moved", "memory", "planning",
                 "gap", "remarks"];
@@ -54,6 +37,23 @@ function drawPlanners(data) {
                      of(() => (proved(o) ? `${digits(o.search_gap * 100)} %` : "–")), remarks] };
   });
   document.querySelector("#planners .scroll").append(table(head, rows, [head.length - 1]));
+}
+
+// ---- the layers that take most ----
+
+const LAYERS = 12;
+const TIMES = [["forward", "var(--compute)", "forward"], ["backward", "var(--backward)", "backward"], ["update", "var(--update)", "update"],
+               ["changes of layout", "var(--level1)", "changes"]];
+const totalOf = (node) => node.forward + node.backward + node.update + node.changes;
+
+function drawLayers(data) {
+  const of = (node) => node.times * totalOf(node), nodes = [...data.network.nodes].sort((a, b) => of(b) - of(a));
+  const shown = nodes.filter((node) => of(node) > 0).slice(0, LAYERS);
+  const rest = nodes.slice(shown.length).reduce((sum, node) => sum + of(node), data.network.other);
+  const rows = shown.map((node) => ({ name: node.times > 1 ? `${node.name} × ${node.times}` : node.name,
+                                      parts: TIMES.map(([name, color, key]) => [name, color, node.times * node[key]]) }));
+  const below = [legendOf(TIMES), rest > 0 ? html("figcaption", {}, `All others together: ${ofSeconds(rest)}.`) : null];
+  bars(document.querySelector("#layers figure"), "of a step", rows, of(shown[0]), below);
 }
 
 // ---- memory ----

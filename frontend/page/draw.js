@@ -92,6 +92,32 @@ function chart(figure, describe, draw) {
   redraw();
 }
 
+// Horizontal bars of seconds, each of parts: [name, colour, seconds]; `none`: why there is no bar. What is longer than `most` ends with a
+// gap.
+function bars(figure, what, rows, most, below) {
+  const unit = unitOfSeconds(most), each = 25, top = 4, bottom = top + each * rows.length;
+  chart(figure, what, (width) => {
+    const names = rows.map((row) => shortened(row.name, width * 0.4, row.own));
+    const left = Math.max(...names.map((name) => widthOf(name, true))) + 12, plot = width - left - widthOf("0.0000 ms") - 10;
+    const x = (seconds) => left + (plot * Math.min(seconds, most)) / most, drawn = [];
+    for (const tick of ticks(most / unit.one, plot / 80))
+      drawn.push(line(x(tick * unit.one), top, x(tick * unit.one), bottom), label(x(tick * unit.one), bottom + 16, digits(tick), "middle", "soft"));
+    drawn.push(label(left + plot / 2, bottom + 34, `${what}, ${unit.name}`, "middle", "soft"));
+    rows.forEach((row, i) => {
+      const y = top + each * i, style = row.own ? "own" : "";
+      let from = 0;
+      drawn.push(label(left - 8, y + 17, names[i], "end", style));
+      for (const [name, color, seconds] of row.parts) {
+        drawn.push(rect(x(from), y + 4, x(from + seconds) - x(from), each - 8, color, `${row.name}: ${name} ${ofSeconds(seconds)}`));
+        from += seconds;
+      }
+      if (from > most * 1.0001) drawn.push(rect(x(most) - 14, y + 3, 5, each - 6, "var(--back)"));
+      drawn.push(row.none ? label(left + 4, y + 17, row.none, "start", "soft") : label(x(from) + 6, y + 17, ofSeconds(from), "start", style));
+    });
+    return { height: bottom + 40, parts: drawn, below };
+  });
+}
+
 // A table: rows of cells, the first one its head. `words`: columns of text that may be broken.
 function table(head, rows, words) {
   const cell = (tag) => (value, i) => html(tag, words && words.includes(i) ? { class: "words" } : {}, value);

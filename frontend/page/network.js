@@ -124,10 +124,6 @@ function changeText(change, node) {
   return `${tensor}: ${change.kind.replaceAll("_", "-")} over ${change.axes}${moved}, ${ofSeconds(change.seconds)}`;
 }
 
-const totalOf = (node) => node.forward + node.backward + node.update + node.changes;
-const TIMES = [["forward", "var(--compute)", "forward"], ["backward", "var(--backward)", "backward"], ["update", "var(--update)", "update"],
-               ["changes of layout", "var(--level1)", "changes"]];
-
 function timeBar(node, most) {
   const width = 200, bar = svg("svg", { viewBox: `0 0 ${width} 10`, width: "100%", height: 10, preserveAspectRatio: "none" });
   let x = 0;

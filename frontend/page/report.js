@@ -11,6 +11,12 @@ function drawSummary(data) {
   document.title = `${data.model} on ${data.ranks} devices of ${data.machine.name}`;
   byId("title").textContent = document.title;
   byId("subtitle").textContent = `Planned by ${data.planner}, mesh ${mesh}, batch ${ofCount(data.batch)}, ${data.type}.` + (own.search_said ? ` It says: ${own.search_said}.` : "");
+  const levels = data.machine.levels.map((level, i) => {
+    const of = i === 0 ? data.machine.device : data.machine.levels[i - 1].name;
+    return `${level.count} ${of}${level.count > 1 ? "s" : ""} a ${level.name}, ${level.link} ${ofBytes(level.bytes_per_second)}/s ${level.shared ? "for all in one" : "each"}, ` +
+           ofSeconds(level.latency_seconds);
+  });
+  byId("machine").textContent = `${data.machine.name}: ${levels.join("; ")}.`;
   const tiles = [tile("a training step", ofSeconds(own.step_seconds), `${digits(data.batch / own.step_seconds)} samples/s, predicted`)];
   if (data.planner !== "data")
     tiles.push(base.fits ? tile("beside data parallelism", `${digits(own.speedup_over_data)} ×`, `as fast as its ${ofSeconds(base.step_seconds)}`)
@@ -30,6 +36,7 @@ function drawContents() {
 const data = JSON.parse(byId("data").textContent);
 drawSummary(data);
 drawPlanners(data);
+drawLayers(data);
 drawNetwork(data);
 drawMemory(data);
 drawCommunication(data);

@@ -65,6 +65,7 @@ static void json_machine(Json *json, const Machine *machine) {
     json_count(json, "count", level->count);
     json_real(json, "bytes_per_second", level->bandwidth);
     json_real(json, "latency_seconds", level->latency);
+    json_bool(json, "shared", level->shared);
     json_close_object(json);
   }
   json_close_array(json);
