@@ -5,6 +5,7 @@
 
 #include "../ir/print.h"
 #include "emit_call.h"
+#include "emit_predicted.h"
 #include "emit_procedure.h"
 #include "emit_step.h"
 #include "names.h"
@@ -16,6 +17,7 @@ typedef struct Codegen {
   ProcedureWriter writer;
   ProcedureText procedure[PROCEDURES + 1]; // the last one lists what is stored
   Text kernels;
+  int n_predicted; // numbers of predicted_at
 } Codegen;
 
 // ---- header ------------------------------------------------------------------------------------------------------
@@ -224,6 +226,8 @@ static void read_procedure(Codegen *g, ProcedureKind kind) {
     printed.where = place_of(g, step);
     printed.stream = step_stream(step);
     printed.waits = ordered || step->kind == STEP_WAIT;
+    printed.step = step;
+    printed.placed = NEW(g->arena, bool);
     vec_push(g->arena, &g->procedure[kind].steps, printed);
   }
 }
@@ -485,6 +489,7 @@ static void print_main(const Codegen *g, Text *out) {
   text_printf(out, "\nint main(int argc, char **argv) {\n  parcc_start(argc, argv, &model);\n");
   for (int i = 0; i < g->book.communicators.len; i++) print_communicator(p, g->book.communicators.at[i], out);
   if (p->n_events > 0) text_printf(out, "  parcc_events(event, %d);\n", p->n_events);
+  if (g->n_predicted > 0) text_printf(out, "  parcc_predicted(predicted, predicted_at, %d);\n", g->n_predicted);
   text_printf(out, "  place_tensors();\n");
   print_blocks(g, "  ", NULL, out);
   text_printf(out, "  list_stored();\n  init();\n  parcc_load();\n\n  while (parcc_next_step()) {\n");
@@ -580,6 +585,7 @@ const char *codegen_print(const Program *program) {
   print_banner("the run", &out);
   print_inputs(g, &out);
   print_model(g, &out);
+  if (program->predicted_text != NULL && program->measured.len == 0) g->n_predicted = emit_predicted(program, g->procedure, &out);
   print_places(g, &out);
   text_printf(&out, "%s", text_str(&g->writer.functions));
   print_main(g, &out);

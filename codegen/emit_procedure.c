@@ -322,12 +322,19 @@ static const char *shared_where(ProcedureWriter *w, const Sharing *s) {
   return arena_printf(w->arena, "layer->%s", record_member(s->record, &wish, values, s->row, n));
 }
 
+// Of the step, and of those that share its code.
+static void note_place(const Sharing *s, const Printed *step) {
+  *step->placed = true;
+  for (int r = 0; s != NULL && r < s->class->runs.len; r++) *s->of_run[r].at[s->at].step->placed = true;
+}
+
 // What works behind a wait has its place again, so that measured times are without the wait.
 static void print_place(ProcedureWriter *w, const Sharing *s, const Printed *step, const Printed *before, bool waited, Text *out) {
   if (step->where == NULL) return;
   if (!waited && before != NULL && str_eq(before->layer, step->layer) && str_eq(before->name, step->name) &&
       str_eq(before->where, step->where) && before->stream == step->stream)
     return;
+  note_place(s, step);
   const char *where = arena_printf(w->arena, "\"%s\"", name_in_string(w->arena, step->where));
   const char *at = step->stream == STREAM_COMM ? "AT_COMM" : "AT";
   if (before == NULL || !str_eq(before->layer, step->layer)) text_printf(out, "\n"); // a layer is a paragraph

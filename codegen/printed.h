@@ -35,6 +35,8 @@ typedef struct Printed {
   const char *where;        // "model.dnn:5"; NULL: not a place of its own (records, waits, lists)
   Stream stream;            // that its work is on
   bool waits;               // a stream waits here: what it did before has ended
+  const Step *step;         // that it is; NULL: of a list
+  bool *placed;             // told, once it is printed: whether its place is printed before it
   int skeleton;             // equal for steps that differ in tensors and numbers only
   int lines;
   VEC(Piece) pieces;

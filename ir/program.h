@@ -185,6 +185,11 @@ typedef enum StepKind {
 } StepKind;
 typedef enum Stream { STREAM_COMPUTE, STREAM_COMM } Stream;
 
+typedef struct StepPart { // an operator that a step does
+  double seconds;   // predicted
+  const char *what; // that a profile calls it (passes/profile.h); NULL: it has none
+} StepPart;
+
 typedef struct Step Step;
 struct Step {
   StepKind kind;
@@ -192,6 +197,7 @@ struct Step {
   const char *scope;        // the innermost layer that holds all its operators
   Loc loc;
   int pin[MESH_MAX_AXES]; // only ranks with this coordinate run it; -1: all
+  VEC(StepPart) parts;      // of forward, backward and update, where a machine is known
   union {
     Kernel *kernel;
     Gemm *gemm;

@@ -40,5 +40,7 @@ void pass_schedule(Compilation *c);
 void pass_plan_memory(Compilation *c);
 // Buffers are ended behind their last use.
 void pass_end_lifetimes(Compilation *c);
+// Steps tell what their operators are predicted to take.
+void pass_predict(Compilation *c);
 
 #endif

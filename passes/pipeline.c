@@ -61,6 +61,7 @@ const Pass pipeline[] = {
     {"schedule", "streams and events", pass_schedule},
     {"plan-memory", "a place for every buffer", pass_plan_memory},
     {"end-lifetimes", "where buffers are used for the last time", pass_end_lifetimes},
+    {"predict", "what operators of steps are predicted to take", pass_predict},
 };
 const int pipeline_len = sizeof pipeline / sizeof *pipeline;
 

@@ -1,23 +1,36 @@
 // What parts of a step take: a program of `parcc profile` prints it as a profile.
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "fail.h"
+#include "profile.h"
 #include "run.h"
 
-static double *best;     // seconds, by part; 0: not yet
+typedef struct {
+  double *seconds;
+  int n, capacity;
+} Laps;
+
+static Laps *parts; // by part
 static int n_parts;
 static double last, empty = INFINITY; // when the last part ended; the shortest part without work
 
+static void add_part(int part) {
+  const int n = 2 * part + 16;
+  parts = realloc(parts, (size_t)n * sizeof *parts);
+  if (parts == NULL) fail_alone(FAIL_RUN, "out of memory");
+  while (n_parts < n) parts[n_parts++] = (Laps){NULL, 0, 0};
+}
+
 static void note(int part, double seconds) {
-  if (part >= n_parts) {
-    const int n = 2 * part + 16;
-    double *more = realloc(best, (size_t)n * sizeof *best);
-    if (more == NULL) fail_alone(FAIL_RUN, "out of memory");
-    for (best = more; n_parts < n; n_parts++) best[n_parts] = 0;
+  if (part >= n_parts) add_part(part);
+  Laps *laps = &parts[part];
+  if (laps->n == laps->capacity) {
+    laps->capacity = 2 * laps->capacity + 32;
+    laps->seconds = realloc(laps->seconds, (size_t)laps->capacity * sizeof *laps->seconds);
+    if (laps->seconds == NULL) fail_alone(FAIL_RUN, "out of memory");
   }
-  if (best[part] == 0 || seconds < best[part]) best[part] = seconds;
+  laps->seconds[laps->n++] = seconds;
 }
 
 void parcc_lap(int part) {
@@ -29,10 +42,13 @@ void parcc_lap(int part) {
 }
 
 void parcc_laps(const char *const *what, int n) {
-  const double shortest = 1e-9;
-  printf("profile 1 # measured, the fastest of %ld steps\n", parcc.steps);
-  for (int i = 0; i < n && i < n_parts; i++)
-    if (best[i] > 0) printf("%.4g us  %s\n", fmax(best[i] - empty, shortest) * 1e6, what[i]);
-  if (fflush(stdout) != 0) fail_alone(FAIL_RUN, "cannot write the profile to standard output");
-  free(best);
+  profile_begin(parcc.steps);
+  for (int i = 0; i < n && i < n_parts; i++) {
+    if (parts[i].n == 0) continue;
+    const Measured time = profile_measured(parts[i].seconds, parts[i].n);
+    profile_line(time.least - empty, (time.median - time.least) / time.least, what[i]);
+  }
+  profile_end();
+  for (int i = 0; i < n_parts; i++) free(parts[i].seconds);
+  free(parts);
 }

@@ -41,10 +41,11 @@ const char *parcc_op_of_layer(const char *layer, const char *op) {
   if (2 * used >= capacity) grow();
   Joined *slot = slot_of(table, capacity, layer, op);
   if (slot->name != NULL) return slot->name;
-  const size_t size = strlen(layer) + strlen(op) + 1;
+  const size_t size = strlen(layer) + strlen(op) + 2;
+  const char *between = strchr(op, ' ') != NULL ? "." : " "; // a layer inside comes first, or the operator
   char *name = malloc(size);
   if (name == NULL) fail_alone(FAIL_RUN, "out of memory");
-  snprintf(name, size, "%s%s", layer, op);
+  snprintf(name, size, "%s%s%s", layer, between, op);
   *slot = (Joined){layer, op, name};
   used++;
   return name;

@@ -9,7 +9,7 @@
 
 typedef struct {
   const char *data, *log, *trace, *save, *load, *init, *sample; // NULL: not given
-  long steps, epochs, save_every;                       // -1: not given
+  long steps, epochs, save_every, profile_steps;        // -1: not given
   long tokens;
   double temperature;
   long timeout;                                // seconds; 0: none

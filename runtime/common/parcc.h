@@ -214,6 +214,15 @@ void parcc_place_record(char *arena, long unit, const long *place, int n, void *
 // After --load the run goes on behind the step that the checkpoint was made after.
 void parcc_load(void);
 
+// An operator of a step: what it was predicted to take, in microseconds, and what a profile calls it, or NULL.
+typedef struct {
+  double us;
+  const char *what;
+} ParccPredicted;
+// For --profile-steps. places: numbers of the operators behind each AT of a step that does not report, in order; -1 ends them; n numbers.
+// Both arrays must live until parcc_finish.
+void parcc_predicted(const ParccPredicted *operators, const int *places, int n);
+
 // Begins a training step: sets parcc.step and parcc.lr. Returns 0 when all steps are done. The first step after --load DIR
 // is not 0.
 int parcc_next_step(void);
@@ -340,7 +349,8 @@ void parcc_at(const char *op, const char *where, cudaStream_t stream);
 #define AT_COMM(operator_, where_) parcc_at(operator_, where_, parcc.comm)
 // What the stream does from here on, until the next AT, belongs to no operator.
 void parcc_pause(cudaStream_t stream);
-// In code that layers share: the name of the layer at hand, which must live as long as a literal, and the rest.
+// In code that layers share: the name of the layer at hand, which must live as long as a literal, and the rest: "dense", or "norm1 batchnorm"
+// of a layer inside.
 const char *parcc_op_of_layer(const char *layer, const char *op);
 #define AT_LAYER(layer_, operator_, where_) AT(parcc_op_of_layer(layer_, operator_), where_)
 #define AT_COMM_LAYER(layer_, operator_, where_) AT_COMM(parcc_op_of_layer(layer_, operator_), where_)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "spans.h"
 #include "trace.h"
 
 static double began, last, trained; // seconds: of training, of the step before, that training took
@@ -52,6 +53,7 @@ bool report_is_milestone(long step) {
 }
 
 bool report_wants_all(long step) {
+  if (run.options.profile_steps > 0 && spans_on) return false; // which is no part of what is predicted
   return run.options.log != NULL || step + 1 == parcc.steps || (!run.options.quiet && report_is_milestone(step));
 }
 
@@ -78,34 +80,34 @@ void report_eval(const double *means, long samples) {
 }
 
 // What a model that takes whole batches only leaves out of the test split.
-static void print_left_out(void) {
+static void print_left_out(FILE *out) {
   const long left_out = data_samples(SPLIT_TEST) - eval_samples;
   if (left_out > 0)
-    printf("%s: test split: left out the last %ld sample%s, which do%s not fill a batch of %ld: %s needs all samples of one\n",
+    fprintf(out, "%s: test split: left out the last %ld sample%s, which do%s not fill a batch of %ld: %s needs all samples of one\n",
            run.model->name, left_out, left_out == 1 ? "" : "s", left_out == 1 ? "es" : "", run.model->batch,
            run.model->whole_batches);
 }
 
-static void print_summary(void) {
+static void print_summary(FILE *out) {
   if (options_only_sample(&run.options) || run.model->measures) return;
   const char *name = run.model->name;
-  printf("%s: %ld step%s, %.3f s", name, steps_done, steps_done == 1 ? "" : "s", trained);
+  fprintf(out, "%s: %ld step%s, %.3f s", name, steps_done, steps_done == 1 ? "" : "s", trained);
   if (steps_done > 0)
-    printf(", %.0f samples/s, loss %.9g", (double)steps_done * (double)run.model->batch / trained, last_loss);
-  printf(", %zu bytes of device memory\n", device_bytes());
+    fprintf(out, ", %.0f samples/s, loss %.9g", (double)steps_done * (double)run.model->batch / trained, last_loss);
+  fprintf(out, ", %zu bytes of device memory\n", device_bytes());
   if (eval_means != NULL) {
-    printf("%s: test split: %ld samples", name, eval_samples);
-    for (int i = 0; i < run.model->n_scalars; i++) printf(", %s %.9g", run.model->scalars[i], eval_means[i]);
-    printf("\n");
-    print_left_out();
+    fprintf(out, "%s: test split: %ld samples", name, eval_samples);
+    for (int i = 0; i < run.model->n_scalars; i++) fprintf(out, ", %s %.9g", run.model->scalars[i], eval_means[i]);
+    fprintf(out, "\n");
+    print_left_out(out);
   }
-  trace_tell();
+  trace_tell(out);
 }
 
 void report_finish(void) {
   if (parcc.rank != 0) return;
   progress_end();
-  print_summary();
+  print_summary(run.options.profile_steps > 0 ? stderr : stdout); // which the profile has for itself
   if (fflush(stdout) != 0) fail_alone(FAIL_RUN, "cannot write the summary: %s", strerror(errno));
   log_close();
   free(eval_means);

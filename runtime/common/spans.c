@@ -21,15 +21,21 @@ static bool open;
 static cudaEvent_t base; // what times are counted from
 static double base_at, base_error;
 
+static long wanted(void) {
+  const long profiled = run.options.profile_steps, traced = run.options.trace != NULL ? TRACED : 0;
+  return profiled > traced ? profiled : traced;
+}
+
 bool spans_steps(long *first, long *end) {
-  const long begin = run.resumed.from.step;
-  if (run.options.trace == NULL) return false;
+  const long begin = run.resumed.from.step, count = wanted();
   *first = begin + WARM_UP;
-  if (*first > parcc.steps - TRACED) *first = parcc.steps - TRACED;
+  if (*first > parcc.steps - count) *first = parcc.steps - count;
   if (*first < begin) *first = begin;
-  *end = *first + TRACED < parcc.steps ? *first + TRACED : parcc.steps;
+  *end = *first + count < parcc.steps ? *first + count : parcc.steps;
   return *first < *end;
 }
+
+long spans_run(void) { return WARM_UP + wanted(); }
 
 // ---- the base
 

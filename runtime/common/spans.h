@@ -1,4 +1,4 @@
-// What the streams of this rank do in some steps of training, as events on them tell: for --trace. A span begins where the
+// What the streams of this rank do in some steps of training, as events on them tell: for --trace and --profile-steps. A span begins where the
 // program says what it does (AT) and ends where it says the next thing, or where its stream waits for another one.
 #ifndef PARCC_SPANS_H
 #define PARCC_SPANS_H
@@ -16,6 +16,7 @@ extern bool spans_on; // this step is recorded
 
 // Whether there is anything to record, and which steps: [*first, *end).
 bool spans_steps(long *first, long *end);
+long spans_run(void); // how many steps a run has that is for this only
 
 void spans_begin_step(void); // a training step begins: collective
 void spans_end_step(void);

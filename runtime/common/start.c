@@ -8,6 +8,7 @@
 #include "fail.h"
 #include "generate.h"
 #include "handshake.h"
+#include "profile.h"
 #include "run.h"
 #include "spans.h"
 #include "tensors.h"
@@ -149,6 +150,7 @@ int parcc_finish(void) {
   else if (run.options.save != NULL && run.saved != parcc.step) checkpoint_save(parcc.step);
   if (run.options.sample != NULL) generate_end();
   trace_write();
+  step_profile_write();
   report_finish();
   generate_close();
   batch_finish();

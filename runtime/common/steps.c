@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "profile.h"
 #include "run.h"
 #include "source.h"
 #include "spans.h"
@@ -35,6 +36,7 @@ bool steps_plan(Fault *fault) {
     return true;
   }
   if (run.resumed.path[0] != '\0' && options->steps < 0 && options->epochs < 0) parcc.steps = from->steps;
+  else if (options->profile_steps > 0 && options->steps < 0 && options->epochs < 0) parcc.steps = from->step + spans_run();
   else if (by_steps) parcc.steps = options->steps >= 0 ? options->steps : model->steps;
   else if (options->epochs < 0 && model->epochs <= 0)
     return fault_set(fault, FAIL_MISUSE, "the model says neither steps nor epochs: give --steps N or --epochs N");
@@ -115,8 +117,12 @@ static void look_at_step(Slot *slot) {
 }
 
 int parcc_next_step(void) {
-  if (!started) report_begin();
-  else if (!ended) __atomic_store_n(&parcc.step, parcc.step + 1, __ATOMIC_RELAXED);
+  if (!started) {
+    step_profile_check();
+    report_begin();
+  } else if (!ended) {
+    __atomic_store_n(&parcc.step, parcc.step + 1, __ATOMIC_RELAXED);
+  }
   watch_step();
   started = true;
   ended = parcc.step >= parcc.steps;
@@ -133,8 +139,8 @@ int parcc_reports(void) { return report_wants_all(parcc.step); }
 
 void parcc_end_step(const void *norm, const void *const *scalars) {
   Slot *slot = &slots[parcc.step % 2];
-  spans_end_step();
   slot->all = report_wants_all(parcc.step);
+  spans_end_step();
   slot->step = parcc.step;
   slot->lr = parcc.lr;
   send_scalars(slot, scalars, norm);

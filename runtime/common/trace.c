@@ -122,11 +122,11 @@ void trace_write(void) {
   if (fclose(file) != 0 || failed) fail_alone(FAIL_RUN, "cannot write %s: %s", file_path, strerror(errno));
 }
 
-void trace_tell(void) {
+void trace_tell(FILE *out) {
   long first, end;
   if (run.options.trace == NULL) return;
-  if (!spans_steps(&first, &end)) printf("%s: %s: no step was traced\n", run.model->name, file_path);
+  if (!spans_steps(&first, &end)) fprintf(out, "%s: %s: no step was traced\n", run.model->name, file_path);
   else
-    printf("%s: %s: a trace of step%s %ld to %ld, the times of ranks within %.2g us\n", run.model->name, file_path,
+    fprintf(out, "%s: %s: a trace of step%s %ld to %ld, the times of ranks within %.2g us\n", run.model->name, file_path,
            end - first > 1 ? "s" : "", first + 1, end, accuracy * 1e6);
 }

@@ -3,10 +3,12 @@
 #ifndef PARCC_TRACE_H
 #define PARCC_TRACE_H
 
+#include <stdio.h>
+
 #include "fail.h"
 
 bool trace_open(const char *path, Fault *fault); // on rank 0, before training
 void trace_write(void);                          // collective, after training; rank 0 writes
-void trace_tell(void);                           // one line on standard output, by rank 0
+void trace_tell(FILE *out);                      // one line, by rank 0
 
 #endif

@@ -31,5 +31,7 @@ small="$on -D batch=8 -D width=32 -D context=4"
 check "nothing but the profile is printed" [ ! -s said ]
 ./lenet --help >said
 check "nor does it say that it trains" sh -c 'grep -q "^Measures operators of .*lenet.dnn, and prints their times as a profile; [0-9]* steps" said && ! grep -q Trains said'
-check "and is there once" [ -z "$(sed 's/^[^ ]* us  //' lenet.profile | sort | uniq -d)" ]
+check "and is there once" [ -z "$(sed 's/^[^ ]* us  //; s/ # .*//' lenet.profile | sort | uniq -d)" ]
+check "the profile says on what and when" [ "$(grep -cE '^# (device   .+|date     [0-9]{4}-[0-9]{2}-[0-9]{2} .+)$' lenet.profile)" = 2 ]
+check "and for each operator how much longer half of the steps took" [ -z "$(grep -vE '^#|^profile 1 #|# \+[0-9]+ %$' lenet.profile)" ]
 finish

@@ -390,6 +390,34 @@ static const ParccModel model = {
     .measures = false, // it trains
 };
 
+// What operators of a step were predicted to take, in us, and what a profile calls them (NULL: it has no name for them).
+static const ParccPredicted predicted[] = {
+    {5, "f32 sum [a=1 b=3 | c=4] (x0[a, c] * x1[b, c])"},
+    {5, "f32 each [a=1 b=3] (x0[a, b] + x1[b])"},
+    {5, "f32 max [a=1 | b=3] x0[a, b]"},
+    {5, "f32 each [a=1 b=3] (x0[a, b] - x1[a])"},
+    {5, "f32 sum [a=1 | b=3] exp(x0[a, b])"},
+    {5, "f32 sum [a=1 | b=3] ((k0[a] == b) * x1[a, b])"},
+    {1.639e-05, NULL},
+    {5, NULL},
+    {5, "f32 sum [| a=1] select((k0[a] != -1), 1, 0)"},
+    {41, NULL},
+    {5, "f32 each [] (x0 / max(x1, 1))"},
+    {5, "f32 each [] (1 / max(x0, 1))"},
+    {5, "f32 each [a=1] (select((k0[a] == -1), 0, x1) / x2[a])"},
+    {5, "f32 each [a=1] neg(select((k0[a] == -1), 0, x1))"},
+    {2.186e-05, NULL},
+    {1.093e-05, NULL},
+    {5, "f32 sum [a=3 | b=1] x0[b, a]"},
+    {5, "f32 sum [a=3 b=4 | c=1] (x0[c, a] * x1[c, b])"},
+    {41.01, NULL},
+    {5, "f32 each [a=3 b=4] (x0[a, b] - (lr * x1[a, b]))"},
+    {5, "f32 each [a=3] (x0[a] - (lr * x1[a]))"},
+};
+
+// Those behind each AT of forward, backward and update, in order; -1 ends them.
+static const int predicted_at[] = {0, 1, -1, 2, 3, 4, 5, 6, 7, 8, -1, 9, 9, -1, 10, -1, 11, 12, 13, 14, 15, 7, 16, -1, 17, -1, 9, 18, -1, 19, 20, -1};
+
 static void place_tensors(void) {
   char *const arena = parcc_arena(2560);
   static const long place[] = {0, 64, 192, 384, 128, 256, 320, 448, 128, 129, 448, 128, 140, 192, 256, 0, 64, 512, 128, 576, 320, 256, 128, 129, 140, 128, 128, 256, 192, 320, 128,
@@ -407,6 +435,7 @@ int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   everybody = parcc_axis(1, RANKS);
   parcc_events(event, 2);
+  parcc_predicted(predicted, predicted_at, 32);
   place_tensors();
   batch = parcc_block(8, 2, parcc.rank / 4 % NODE);
   batch = parcc_block_in(batch, 4, parcc.rank / 1 % GPU);

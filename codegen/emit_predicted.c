@@ -1,0 +1,46 @@
+#include "emit_predicted.h"
+
+#include "names.h"
+
+typedef struct Predicted {
+  Arena *arena;
+  Names numbers; // of the operators that are printed
+  Text *operators;
+  List places; // numbers of operators, and -1 behind those of each AT
+} Predicted;
+
+static int number_of(Predicted *p, const StepPart *part) {
+  const char *what = part->what != NULL ? arena_printf(p->arena, "\"%s\"", name_in_string(p->arena, part->what)) : "NULL";
+  const char *line = arena_printf(p->arena, "    {%.4g, %s},\n", part->seconds * 1e6, what);
+  int number = names_get(&p->numbers, line);
+  if (number >= 0) return number;
+  number = p->numbers.len;
+  names_set(&p->numbers, line, number);
+  text_printf(p->operators, "%s", line);
+  return number;
+}
+
+static void add_procedure(Predicted *p, const ProcedureText *procedure) {
+  bool open = false;
+  for (int i = 0; i < procedure->steps.len; i++) {
+    const Printed *step = &procedure->steps.at[i];
+    if (*step->placed && open) list_add(&p->places, "-1");
+    open |= *step->placed;
+    for (int k = 0; open && k < step->step->parts.len; k++)
+      list_add(&p->places, arena_printf(p->arena, "%d", number_of(p, &step->step->parts.at[k])));
+  }
+  if (open) list_add(&p->places, "-1");
+}
+
+int emit_predicted(const Program *program, const ProcedureText *procedures, Text *out) {
+  static const ProcedureKind kinds[] = {PROC_FORWARD, PROC_BACKWARD, PROC_UPDATE};
+  Text places = {.arena = program->arena};
+  Predicted p = {.arena = program->arena, .numbers.arena = program->arena, .operators = out};
+  p.places = (List){.out = &places, .open = "static const int predicted_at[] = {", .between = ", ", .close = "};\n", .indent = 4, .width = 180};
+  text_printf(out, "\n// What operators of a step were predicted to take, in us, and what a profile calls them (NULL: it has no name for them).\n"
+                   "static const ParccPredicted predicted[] = {\n");
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) add_procedure(&p, &procedures[kinds[k]]);
+  list_end(&p.places);
+  text_printf(out, "};\n\n// Those behind each AT of forward, backward and update, in order; -1 ends them.\n%s", text_str(&places));
+  return p.places.n;
+}
