@@ -11,7 +11,7 @@ const LONGEST = 8; // a bar of the planners is drawn at most so many times as lo
 
 function drawPlanners(data) {
   const parts = partsOfStep(data), steps = data.planners.filter((o) => o.fits).map((o) => o.step_seconds);
-  const most = Math.min(Math.max(...steps), LONGEST * Math.min(...steps)), longer = steps.some((s) => s > most);
+  const most = steps.length > 0 ? Math.min(Math.max(...steps), LONGEST * Math.min(...steps)) : data.predicted.step_seconds, longer = steps.some((s) => s > most);
   const rows = data.planners.map((o) => ({
     name: o.planner, own: o.planner === data.planner, none: o.fits ? null : o.peak_bytes ? "does not fit" : "no plan",
     parts: o.fits ? parts.map(([name, color, of]) => [name, color, of(o)]) : [] }));

@@ -6,7 +6,7 @@ function tile(name, value, below) {
 
 function drawSummary(data) {
   const own = data.planners.find((o) => o.planner === data.planner), base = data.planners.find((o) => o.planner === "data");
-  const moving = Object.values(own.communication_seconds).reduce((a, b) => a + b, 0);
+  const step = data.predicted, moving = Object.values(step.communication_seconds).reduce((a, b) => a + b, 0);
   const mesh = data.mesh.map((axis) => `${axis.name}=${axis.size}`).join(", ");
   document.title = `${data.model} on ${data.ranks} devices of ${data.machine.name}`;
   byId("title").textContent = document.title;
@@ -17,12 +17,12 @@ function drawSummary(data) {
            ofSeconds(level.latency_seconds);
   });
   byId("machine").textContent = `${data.machine.name}: ${levels.join("; ")}.`;
-  const tiles = [tile("a training step", ofSeconds(own.step_seconds), `${digits(data.batch / own.step_seconds)} samples/s, predicted`)];
+  const tiles = [tile("a training step", ofSeconds(step.step_seconds), `${digits(data.batch / step.step_seconds)} samples/s, predicted`)];
   if (data.planner !== "data")
-    tiles.push(base.fits ? tile("beside data parallelism", `${digits(own.speedup_over_data)} ×`, `as fast as its ${ofSeconds(base.step_seconds)}`)
+    tiles.push(base.fits ? tile("beside data parallelism", `${digits(base.step_seconds / step.step_seconds)} ×`, `as fast as its ${ofSeconds(base.step_seconds)}`)
                          : tile("data parallelism", "none", base.peak_bytes ? "does not fit" : "no such plan"));
-  tiles.push(tile("memory of a device", ofMemory(data.memory.planned), `of ${ofMemory(data.machine.memory_bytes)}`));
-  tiles.push(tile("changes of layout", `${digits((100 * moving) / own.step_seconds)} %`, `of a step; ${ofBytes(own.communication_bytes)} moved`));
+  tiles.push(tile("memory of a device", ofMemory(data.memory.planned), `${own.fits ? "" : "does not fit: "}of ${ofMemory(data.machine.memory_bytes)}`));
+  tiles.push(tile("changes of layout", `${digits((100 * moving) / step.step_seconds)} %`, `of a step; ${ofBytes(step.communication_bytes)} moved`));
   const proved = own.search_of_step && own.search_bound > 0;
   tiles.push(tile("planning", `${own.search_seconds.toFixed(2)} s`, proved ? `gap ${digits(own.search_gap * 100)} % to what ${own.search_mesh} allows` : "nothing proved"));
   byId("tiles").append(...tiles);

@@ -269,6 +269,9 @@ const char *report_json(const Report *report) {
   json_count(&json, "ranks", mesh_ranks(&c->mesh));
   json_string(&json, "plan", report->plan);
   json_string(&json, "planner", plan_source_text(c->arena, &c->plan_source));
+  json_open_object(&json, "predicted");
+  json_cost(&json, &c->predicted, c->machine);
+  json_close_object(&json);
   json_machine(&json, c->machine);
   json_mesh(&json, &report->network->mesh);
   json_planners(&json, report);
