@@ -72,6 +72,11 @@ def data_of(path):
     return json.loads(re.search(r'<script type="application/json" id="data">\n(.*?)</script>', text, re.S).group(1))
 
 
+def without_times(page):
+    """But for how long planning took."""
+    return re.sub(r'"search_seconds": [0-9.e-]+', "", page)
+
+
 def near(a, b):
     return abs(a - b) <= 1e-4 * max(abs(a), abs(b))
 
@@ -168,6 +173,9 @@ def main():
             parcc(text, "--report", path, *options)
             data = data_of(path)
             check_figures(model, data, json.loads(parcc(text, "--stats", "--json", *options)))
+            if model == "rnnlm":
+                again = parcc(text, "--report", "-", *options)
+                check(f"{model}: twice the same", without_times(again) == without_times(open(path).read()))
             check(f"{model}: operators", (len(data["operators"]) > 5) == any("profile" in option for option in options))
             if page:
                 check_page(model, page, path, len(data["network"]["nodes"]))
