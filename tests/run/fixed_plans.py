@@ -3,10 +3,10 @@
 
 The bytes of a training step, as `parcc --stats --json` has them, are those of the closed forms below and of sample_plans.py: a
 plan that is made moves what the one that was written by hand does. Then programs of small models, in f64, against the program of
-one rank, to 1e-11: a few of them; with --all those of every sample, under every plan, on 2, 3, 4 and 8 ranks.
+one rank, to 1e-11: a few of them. ../bench/parity_all.py has those of every sample.
 """
 
-import argparse
+import itertools
 import json
 import os
 import sys
@@ -16,8 +16,6 @@ import plans
 import sample_plans
 from plans import ROOT
 from sample_plans import Case, Run, check_bytes, defines, gather, parameters, parcc, reduce
-
-NAMES = ["single", "data", "model", "owt", "megatron", "fsdp"]
 
 
 # ---- closed forms: bytes of a step by kind, for p ranks
@@ -80,13 +78,6 @@ FEW = [
     ("mlp", "gpu=3", "model"), ("mlp", "a=2,b=2", "fsdp"), ("alexnet", "gpu=2", "owt"), ("alexnet", "gpu=3", "model"),
     ("gpt2", "data=2,tensor=2", "megatron"), ("gpt2", "gpu=3", "fsdp"), ("charlm", "gpu=2", "model"),
 ]
-MESHES = ["gpu=2", "gpu=3", "a=2,b=2", "gpu=4", "a=2,b=4"]
-WITH_HEADS = ["gpt2", "bert_base", "bert_large", "vit_b16", "mixtral", "llama"]
-
-
-def every():
-    return [(model, mesh, plan) for model in plans.SAMPLES for mesh in MESHES for plan in NAMES
-            if plan != "megatron" or model in WITH_HEADS]
 
 
 def try_parity(runs, options_of):
@@ -99,21 +90,15 @@ def try_parity(runs, options_of):
                 yield f"{', '.join(run)}: parity", failure and f"{failure.kind}: {failure}"
 
 
-def try_all(name, summary, few, every, tries, options_of):
-    """The command line of a test of plans: what it tries besides programs, and few of these or, with --all, every one."""
-    parser = argparse.ArgumentParser(description=summary)
-    parser.add_argument("--all", action="store_true", help="programs of every sample")
-    parser.add_argument("--models", help="of these samples only, with commas between")
-    options = parser.parse_args()
+def try_all(name, few, tries, options_of):
+    """What a test of plans tries besides programs, then its programs."""
     passed, failed = 0, 0
-    runs = [run for run in (every if options.all else few) if not options.models or run[0] in options.models.split(",")]
-    for tried in ([] if options.models else [tries()]) + [try_parity(runs, options_of)]:
-        for what, wrong in tried:
-            passed, failed = passed + (not wrong), failed + bool(wrong)
-            print(f"FAILED {what}: {wrong}" if wrong else f"passed {what}", flush=True)
+    for what, wrong in itertools.chain(tries(), try_parity(few, options_of)):
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+        print(f"FAILED {what}: {wrong}" if wrong else f"passed {what}", flush=True)
     print(f"{name}: {passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(try_all("fixed_plans", __doc__.splitlines()[0], FEW, every(), try_forms, lambda run: [f"--search={run[2]}"]))
+    sys.exit(try_all("fixed_plans", FEW, try_forms, lambda run: [f"--search={run[2]}"]))

@@ -150,8 +150,16 @@ class Model:
 
     def train(self, out, ranks, plan, check, seed):
         """Compiles, builds and runs a program. Its log and what it saved."""
-        cc, check = compiler(check), ["--check"] if check else []
+        self.write(out, plan)
+        return self.run(out, ranks, check, seed)
+
+    def write(self, out, plan):
+        """Compiles a program."""
         self.command("parcc", [tool("PARCC", "parcc"), self.path, "-q", "--dtype=f64", *self.defines, *self.options, *plan, "-o", f"{out}.cu"])
+
+    def run(self, out, ranks, check, seed):
+        """Builds and runs a program that was written. Its log and what it saved."""
+        cc, check = compiler(check), ["--check"] if check else []
         build = [tool("PARCC_CC", "parcc-cc"), "--target=host", *cc, "-O0", *check, f"{out}.cu", "-o", out]
         warnings = self.command("parcc-cc", build)
         if warnings:
@@ -173,7 +181,15 @@ class Model:
     def compare(self, case, out, plan):
         """What is wrong with the program of a plan, None if nothing."""
         try:
-            log, saved = self.train(out, case.ranks, [f"--mesh={case.mesh}", *plan], case.check, case.seed)
+            self.write(out, [f"--mesh={case.mesh}", *plan])
+        except Failure as failure:
+            return failure
+        return self.compare_written(case, out)
+
+    def compare_written(self, case, out):
+        """What is wrong with a program that was written, None if nothing."""
+        try:
+            log, saved = self.run(out, case.ranks, case.check, case.seed)
             try:
                 compare_runs.compare_logs(self.serial[0], log, TOLERANCE)
                 compare_runs.compare_tensors(self.serial[1], saved, TOLERANCE)

@@ -4,7 +4,7 @@
 That what auto says a step costs is what the compiler predicts of the program that is lowered from its plan, and is proved
 to be least; that no other planner makes a cheaper plan that fits, in as much memory as there is and in less; that what optcnn finds
 has the shape that was published; that planners which cut a graph again and again come to cheap cuts first; then programs of small models, in f64, against the program of one rank, to 1e-11:
-a few of them; with --all those of every sample.
+a few of them. ../bench/parity_all.py has those of every sample.
 """
 
 import itertools
@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 
-import plans
 from fixed_plans import try_all
 from plans import ROOT
 
@@ -195,8 +194,6 @@ FEW = [  # model, mesh, planner, machine
     ("mlp", "gpu=3", "soybean", SLOW), ("alexnet", "a=2,b=2", "soybean", SLOW), ("lenet", "a=3,b=2", "tofu", SLOW),
     ("gpt2", "a=2,b=2", "tofu", SLOW), ("charlm", "gpu=2", "tofu", SLOW),
 ]
-MESHES = ["gpu=2", "gpu=3", "a=2,b=2", "a=2,b=2,c=2"]
-PLANNERS = ["auto", "optcnn", "soybean", "tofu"]
 
 
 def try_figures():
@@ -208,5 +205,4 @@ def options_of(run):
 
 
 if __name__ == "__main__":
-    EVERY = [(model, mesh, planner, SLOW) for model in plans.SAMPLES for mesh in MESHES for planner in PLANNERS]
-    sys.exit(try_all("search", __doc__.splitlines()[0], FEW, EVERY, try_figures, options_of))
+    sys.exit(try_all("search", FEW, try_figures, options_of))
