@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """auto beside all other planners: every sample on every machine that parcc knows, on 2 to 64 devices.
 
-    compare_all.py [--models A,B] [--machines A,B] [--devices 2,4] [--time-limit SECONDS] [--table FILE]
+    compare_all.py [--models A,B] [--machines A,B] [--devices 2,4] [--time-limit SECONDS] [--table FILE] [--compiler NAME]
 
 One line for each model, machine and number of devices: the predicted step of auto in ms, its proved gap in percent ('-': nothing is
-proved), how long it searched, the best of the others, and how many times as long its step takes. Few devices, which take least, come
-first. The table is added to, and what stands in it is not tried again. It is an error if auto is worse than another planner, or finds
-nothing that fits where another does.
+proved), how long it searched, the best of the others, how many times as long its step takes, and the compiler (NAME: by default the
+commit of this tree). Few devices, which take least, come first. The table is added to, and what stands in it is not tried again. It is
+an error if auto is worse than another planner, or finds nothing that fits where another does.
 """
 
 import argparse
@@ -15,9 +15,10 @@ import os
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from table import ROOT, Table, add_options
+
 DEVICES = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
-HEAD = ["model", "machine", "devices", "auto ms", "gap %", "search s", "best other", "other ms", "times"]
+HEAD = ["model", "machine", "devices", "auto ms", "gap %", "search s", "best other", "other ms", "times", "compiler"]
 ROUNDING = 1e-5  # of what is printed
 
 
@@ -50,35 +51,25 @@ def row_of(planners):
             f"{best['step_seconds'] / step:.3f}" if best and step else "-"], right
 
 
-def read_table(path):
-    if not os.path.exists(path):
-        return set()
-    with open(path) as table:
-        return {tuple(line.rstrip("\n").split("\t")[:3]) for line in table}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", default=",".join(names("samples", ".dnn")))
     parser.add_argument("--machines", default=",".join(names("samples/machines", ".machine")))
     parser.add_argument("--devices", default=",".join(map(str, DEVICES)))
     parser.add_argument("--time-limit", help="seconds of each search")
-    parser.add_argument("--table", default="compare_all.tsv")
+    add_options(parser, "compare_all.tsv")
     options = parser.parse_args()
     extra = [f"--time-limit={options.time_limit}"] if options.time_limit else []
-    done, worse = read_table(options.table), 0
-    with open(options.table, "a") as table:
-        if not done:
-            print(*HEAD, sep="\t", file=table)
-        for where in ((model, machine, devices) for devices in options.devices.split(",") for model in options.models.split(",")
-                      for machine in options.machines.split(",")):
-            planners = None if where in done else compare(*where, extra)
-            if planners is None:
-                continue
-            cells, right = row_of(planners)
-            print(*where, *cells, sep="\t", file=table, flush=True)
-            print(*where, *cells, "" if right else "WORSE", sep="\t", flush=True)
-            worse += not right
+    table, worse = Table(options.table, HEAD), 0
+    for where in ((model, machine, devices) for devices in options.devices.split(",") for model in options.models.split(",")
+                  for machine in options.machines.split(",")):
+        planners = None if where in table.rows else compare(*where, extra)
+        if planners is None:
+            continue
+        cells, right = row_of(planners)
+        table.add(*where, *cells, options.compiler)
+        print(*where, *cells, "" if right else "WORSE", sep="\t", flush=True)
+        worse += not right
     return 1 if worse else 0
 
 
