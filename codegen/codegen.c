@@ -13,6 +13,7 @@
 typedef struct Codegen {
   const Program *p;
   Arena *arena;
+  Arena *step; // of the step that is printed
   KernelBook book;
   ProcedureWriter writer;
   ProcedureText procedure[PROCEDURES + 1]; // the last one lists what is stored
@@ -171,9 +172,9 @@ static const char *interval_text(const Codegen *g, Extent extent) {
 // ---- procedures --------------------------------------------------------------------------------------------------
 
 // The condition under which this rank has the coordinates; NULL: always.
-static const char *pin_condition(const Codegen *g, const int *pin) {
+static const char *pin_condition(const Codegen *g, Arena *arena, const int *pin) {
   const Program *p = g->p;
-  Text text = {.arena = g->arena};
+  Text text = {.arena = arena};
   for (int a = 0; a < mesh_axes(p); a++) {
     if (pin[a] < 0 || p->mesh.axis[a].size == 1) continue;
     text_printf(&text, "%sparcc.rank / %d %% %s == %d", text.len > 0 ? " && " : "", mesh_stride(&p->mesh, a), axis_constant(p, a),
@@ -183,7 +184,7 @@ static const char *pin_condition(const Codegen *g, const int *pin) {
 }
 
 static void print_step(Codegen *g, const Step *step, Text *out) {
-  const char *pin = pin_condition(g, step->pin);
+  const char *pin = pin_condition(g, g->step, step->pin);
   if (pin != NULL) text_printf(out, "  if (%s) {\n", pin);
   emit_step(&g->book, step, NULL, pin != NULL ? 4 : 2, out);
   if (pin != NULL) text_printf(out, "  }\n");
@@ -191,7 +192,7 @@ static void print_step(Codegen *g, const Step *step, Text *out) {
 
 static const char *place_of(Codegen *g, const Step *step) {
   if (!step_works(step)) return NULL;
-  const char *where = arena_printf(g->arena, "%s:%d", step->loc.file != NULL ? step->loc.file : g->p->model->source, step->loc.line);
+  const char *where = arena_printf(g->step, "%s:%d", step->loc.file != NULL ? step->loc.file : g->p->model->source, step->loc.line);
   return printer_text(&g->writer.printer, where, strlen(where));
 }
 
@@ -215,12 +216,12 @@ static void read_procedure(Codegen *g, ProcedureKind kind) {
   g->procedure[kind] = (ProcedureText){.name = procedure_name(kind), .what = what[kind]};
   for (int i = 0; i < procedure->steps.len; i++) {
     const Step *step = procedure->steps.at[i];
-    Text text = {.arena = g->arena};
+    Text text = {.arena = g->step};
     const bool ordered = i + 1 < procedure->steps.len && emit_order(step, procedure->steps.at[i + 1], &text);
     if (ordered) i++;
     else print_step(g, step, &text);
     if (kind == PROC_FORWARD) print_lap(g, procedure, i, &text);
-    Printed printed = printer_read(&g->writer.printer, step->scope, text_str(&text), &g->kernels);
+    Printed printed = printer_read(&g->writer.printer, step->scope, arena_strndup(g->arena, text_str(&text), text.len), &g->kernels);
     printed.layer = step->layer;
     printed.name = step->name;
     printed.where = place_of(g, step);
@@ -228,7 +229,8 @@ static void read_procedure(Codegen *g, ProcedureKind kind) {
     printed.waits = ordered || step->kind == STEP_WAIT;
     printed.step = step;
     printed.placed = NEW(g->arena, bool);
-    vec_push(g->arena, &g->procedure[kind].steps, printed);
+    vec_push_own(g->arena, &g->procedure[kind].steps, printed);
+    arena_reset(g->step);
   }
 }
 
@@ -254,7 +256,7 @@ static void read_stored(Codegen *g) {
     const ProgTensor *t = &p->tensors.at[p->stored.at[i]];
     if (!t->shown) continue;
     const char *type = t->type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT";
-    const char *pin = pin_condition(g, t->pin);
+    const char *pin = pin_condition(g, g->arena, t->pin);
     Text text = {.arena = g->arena};
     const char *kind = t->role == ROLE_PARAM ? "PARCC_PARAM" : t->of_optimizer ? "PARCC_OPTIMIZER" : "PARCC_STATE";
     text_printf(&text, "  %c%s%c, %s, %s, ", NAME_MARK, t->name, NAME_MARK, kind, type);
@@ -558,10 +560,12 @@ static void print_records(const Codegen *g, Text *out) {
 }
 
 const char *codegen_print(const Program *program) {
-  Codegen generator = {.p = program, .arena = program->arena}, *g = &generator;
+  Codegen generator = {.p = program, .arena = program->arena, .step = arena_new()}, *g = &generator;
+  Program at_hand = *program;
+  at_hand.arena = g->step;
   Text out = {.arena = program->arena};
   g->kernels.arena = program->arena;
-  g->book = (KernelBook){.program = program, .by_text.arena = program->arena, .taken.arena = program->arena, .out = &g->kernels};
+  g->book = (KernelBook){.program = &at_hand, .arena = program->arena, .by_text.arena = program->arena, .taken.arena = program->arena, .out = &g->kernels};
   g->book.division_of.arena = g->book.keys.arena = program->arena;
   g->book.scratch = arena_new();
   g->writer = procedure_writer_new(program, &g->book.taken);
@@ -570,6 +574,7 @@ const char *codegen_print(const Program *program) {
   use_in_main(g);
   print_functions(g);
   arena_free(g->book.scratch);
+  arena_free(g->step);
   const Text steps = g->writer.functions;
   g->writer.functions = (Text){.arena = program->arena};
   emit_procedure(&g->writer, &g->procedure[PROCEDURES]);

@@ -62,27 +62,27 @@ static void print_signature(KernelText *e, const char *name, Text *out) {
   text_printf(out, ") {\n%s}\n", text_str(e->body));
 }
 
-static void print_comment(const Step *step, Text *out) {
-  text_printf(out, "\n// %s%s%s", name_in_comment(out->arena, step->layer), step->layer[0] != '\0' ? ": " : "",
-              name_in_comment(out->arena, step->kernel->name));
-  if (step->loc.line > 0) text_printf(out, " (%s:%d)", name_in_comment(out->arena, step->loc.file), step->loc.line);
+static void print_comment(Arena *arena, const Step *step, Text *out) {
+  text_printf(out, "\n// %s%s%s", name_in_comment(arena, step->layer), step->layer[0] != '\0' ? ": " : "",
+              name_in_comment(arena, step->kernel->name));
+  if (step->loc.line > 0) text_printf(out, " (%s:%d)", name_in_comment(arena, step->loc.file), step->loc.line);
   text_printf(out, "\n");
 }
 
 // Prints the kernel's definition unless an equal one stands already; its C name. `generic`: the prepared emitter.
 static const char *define_kernel(KernelBook *book, const Step *step, KernelText *generic) {
-  Arena *arena = book->program->arena;
+  Arena *arena = book->arena;
   Text key = {.arena = book->scratch};
   print_signature(generic, "", &key);
   const int known = names_get(&book->by_text, text_str(&key));
   if (known >= 0) return book->names.at[known];
-  const char *name = name_unique(arena, &book->taken, arena_printf(arena, "k_%s", step->kernel->name));
+  const char *name = name_unique(arena, &book->taken, arena_printf(book->scratch, "k_%s", step->kernel->name));
   names_set(&book->by_text, arena_strdup(arena, text_str(&key)), book->names.len);
   vec_push(arena, &book->names, name);
   Text body = {.arena = book->scratch};
   KernelText e;
   prepare(&e, book->scratch, book->program, step->kernel, false, &body);
-  print_comment(step, book->out);
+  print_comment(book->scratch, step, book->out);
   print_signature(&e, name, book->out);
   return name;
 }
@@ -117,7 +117,7 @@ static const char *row_text(Arena *arena, const Program *p, const Kernel *k) {
 }
 
 static Launch *launch_new(KernelBook *book, const Step *step) {
-  Arena *arena = book->program->arena;
+  Arena *arena = book->arena;
   Text body = {.arena = book->scratch};
   KernelText e;
   prepare(&e, book->scratch, book->program, step->kernel, true, &body);
@@ -134,7 +134,7 @@ static Launch *launch_new(KernelBook *book, const Step *step) {
 static const Launch *find_launch(KernelBook *book, const Step *step) {
   const KernelKey key = kernel_key(book->scratch, book->program, step->kernel);
   const int known = numbers_of(&book->keys, key.at, sizeof *key.at * (size_t)key.len);
-  if (known == book->launches.len) vec_push(book->program->arena, &book->launches, launch_new(book, step));
+  if (known == book->launches.len) vec_push(book->arena, &book->launches, launch_new(book, step));
   return book->launches.at[known];
 }
 

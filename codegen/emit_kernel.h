@@ -13,7 +13,8 @@ typedef struct Launch {
 
 // Kernels printed so far; kernels of the same shape share one text.
 typedef struct KernelBook {
-  const Program *program;
+  const Program *program; // its arena is that of the step at hand, whose texts are soon forgotten
+  Arena *arena;           // of what stays
   Names by_text;  // generic text -> position in names
   VEC(const char *) names;
   Numbers keys; // of kernels -> their launches

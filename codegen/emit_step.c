@@ -31,7 +31,7 @@ const char *communicator_name(const Program *p, uint32_t axes) {
 static const char *communicator(KernelBook *book, uint32_t axes) {
   int i = 0;
   while (i < book->communicators.len && book->communicators.at[i] != axes) i++;
-  if (i == book->communicators.len) vec_push(book->program->arena, &book->communicators, axes);
+  if (i == book->communicators.len) vec_push(book->arena, &book->communicators, axes);
   return communicator_name(book->program, axes);
 }
 
@@ -67,8 +67,9 @@ static int division_number(KernelBook *book, const Collective *c, const Layout *
   int number = names_get(&book->division_of, text);
   if (number >= 0) return number;
   number = book->divisions.len;
+  text = arena_strdup(book->arena, text);
   names_set(&book->division_of, text, number);
-  vec_push(book->program->arena, &book->divisions, text);
+  vec_push(book->arena, &book->divisions, text);
   return number;
 }
 
@@ -174,7 +175,7 @@ static const char *type_word(const Program *p, int t) {
 // What all calls of the runtime begin with: both tensors and how they are divided.
 static const char *both_sides(KernelBook *book, const Collective *c) {
   const Program *p = book->program;
-  const int from = division_number(book, c, &c->from), to = division_number(book, c, &c->to);
+  const int from = division_number(book, c, c->from), to = division_number(book, c, c->to);
   return arena_printf(p->arena, "%s, &division[%d], %s, &division[%d]", tensor(p, c->tensor), from, tensor(p, c->dst), to);
 }
 
@@ -186,7 +187,7 @@ static void emit_collective(KernelBook *book, const Collective *c, const char *p
   const char *count = name_extent(p->arena, p, c->count), *stage = c->stage >= 0 ? tensor(p, c->stage) : "NULL";
   const char *what = c->purpose != NULL ? arena_printf(p->arena, "%s %s", reshard_name(c->kind), c->purpose)
                                         : arena_printf(p->arena, "%s %s: %s -> %s", reshard_name(c->kind), p->tensors.at[c->tensor].name,
-                                                       layout_text(p, c, &c->from), layout_text(p, c, &c->to));
+                                                       layout_text(p, c, c->from), layout_text(p, c, c->to));
   text_printf(out, "%s// %s\n", pad, name_in_comment(p->arena, what));
   if (reshard_how(c->kind) == RESHARD_LOCAL)
     text_printf(out, "%sparcc_slice(%s, %s, samples);\n", pad, both_sides(book, c), type_word(p, c->tensor));

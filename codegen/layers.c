@@ -7,7 +7,7 @@ enum { LINE_WIDTH = 180, WORTH = 60, PLACE_WIDTH = 9, NAMES_IN_LINE = 4, FRAME =
 
 Layers layers_new(const Program *program) {
   Arena *arena = program->arena;
-  Layers l = {.arena = arena, .program = program};
+  Layers l = {.arena = arena, .scratch = arena_new(), .program = program};
   l.kind_of.arena = l.class_of.arena = l.paths.arena = arena;
   return l;
 }
@@ -73,18 +73,18 @@ static void describe_part(const Layers *l, const LayerPart *part, const LayerRun
   else if (part->run != NULL) text_printf(key, "|%d %s", part->run->class, strrchr(part->run->path, '.') + 1);
   else
     text_printf(key, "|%d%c%s %s", step->skeleton, step->where != NULL ? '@' : ' ',
-                repeat ? layers_path_kind(l->arena, step->layer) : layers_rest(step->layer, run->path), step->name);
+                repeat ? layers_path_kind(l->scratch, step->layer) : layers_rest(step->layer, run->path), step->name);
 }
 
 static int class_of_run(Layers *l, LayerRun *run) {
-  Text key = {.arena = l->arena};
+  Text key = {.arena = l->scratch};
   text_printf(&key, "%d %d", l->lists.len,
               run->kind); // procedures share no code: the names of functions say when they run
   for (int i = 0; i < run->parts.len; i++) describe_part(l, &run->parts.at[i], run, &key);
   int known = names_get(&l->class_of, text_str(&key));
   if (known < 0) {
     known = l->classes.len;
-    names_set(&l->class_of, text_str(&key), known);
+    names_set(&l->class_of, arena_strdup(l->arena, text_str(&key)), known);
     vec_push(l->arena, &l->classes, (LayerClass){.kind = run->kind});
   }
   LayerClass *class = &l->classes.at[known];
@@ -108,7 +108,7 @@ typedef VEC(const char *) Components;
 
 static Components components_of(const Layers *l, const LayerPart *parts, int n, size_t prefix) {
   Components all = {NULL, 0, 0};
-  Names seen = {.arena = l->arena};
+  Names seen = {.arena = l->scratch};
   for (int i = 0; i < n; i++) {
     const char *component = component_of(l, &parts[i], prefix);
     if (component == NULL || names_get(&seen, component) >= 0) continue;
@@ -120,7 +120,7 @@ static Components components_of(const Layers *l, const LayerPart *parts, int n, 
 
 // The row of the kind with which it has most layers in common, -1: none.
 static int row_in_common(const Layers *l, const LayerKind *kind, const Components *components) {
-  int *votes = NEW_ARRAY(l->arena, int, kind->rows.len + 1), most = 0;
+  int *votes = NEW_ARRAY(l->scratch, int, kind->rows.len + 1), most = 0;
   for (int i = 0; i < components->len; i++) {
     const int row = names_get(&kind->row_of, components->at[i]);
     if (row >= 0) votes[row]++;
@@ -141,7 +141,7 @@ static const char *path_of_repeat(const Layers *l, const LayerKind *kind, const 
 
 // Whether each of the repeats has a row of its own in the kind, which most of them have already.
 static bool fits_kind(const Layers *l, const LayerKind *kind, const Components *repeats, int n) {
-  bool *taken = NEW_ARRAY(l->arena, bool, kind->rows.len + 1);
+  bool *taken = NEW_ARRAY(l->scratch, bool, kind->rows.len + 1);
   int known = 0;
   for (int i = 0; i < n; i++) {
     const int row = row_in_common(l, kind, &repeats[i]);
@@ -196,12 +196,12 @@ typedef struct Keys {
 } Keys;
 
 static Keys keys_of(const Layers *l, const LayerParts *parts) {
-  Names known = {.arena = l->arena};
-  Keys keys = {NEW_ARRAY(l->arena, int, parts->len), NEW_ARRAY(l->arena, int, parts->len),
-               NEW_ARRAY(l->arena, bool, parts->len)};
+  Names known = {.arena = l->scratch};
+  Keys keys = {NEW_ARRAY(l->scratch, int, parts->len), NEW_ARRAY(l->scratch, int, parts->len),
+               NEW_ARRAY(l->scratch, bool, parts->len)};
   for (int i = 0; i < parts->len; i++) {
     const LayerPart *part = &parts->at[i];
-    Text text = {.arena = l->arena};
+    Text text = {.arena = l->scratch};
     describe_part(l, part, NULL, &text);
     if (names_get(&known, text_str(&text)) < 0) names_set(&known, text_str(&text), i);
     keys.key[i] = names_get(&known, text_str(&text));
@@ -213,7 +213,7 @@ static Keys keys_of(const Layers *l, const LayerParts *parts) {
 
 static void fold_range(Layers *l, const LayerParts *parts, const Keys *keys, int from, int to, size_t prefix,
                        LayerParts *out) {
-  const Repeat found = repeats_find(l->arena, keys->key, keys->lines, keys->call, from, to, REPEAT_WORTH);
+  const Repeat found = repeats_find(l->scratch, keys->key, keys->lines, keys->call, from, to, REPEAT_WORTH);
   if (found.times == 0) {
     for (int i = from; i < to; i++) vec_push(l->arena, out, parts->at[i]);
     return;
@@ -228,6 +228,7 @@ static void fold(Layers *l, LayerParts *parts, size_t prefix) {
   LayerParts folded = {NULL, 0, 0};
   fold_range(l, parts, &keys, 0, parts->len, prefix, &folded);
   *parts = folded;
+  arena_reset(l->scratch);
 }
 
 // ---- layers ------------------------------------------------------------------------------------------------------
@@ -298,9 +299,9 @@ static Owners owners_of(Estimate *e, const char *name) {
   Owners owners = {.name = numbers_of(&e->texts, name, len)};
   int dots = 0;
   for (const char *c = name; *c != '\0'; c++) dots += *c == '.';
-  owners.at = NEW_ARRAY(l->arena, Owner, dots);
+  owners.at = NEW_ARRAY(l->scratch, Owner, dots);
   for (const char *at = name, *dot; (dot = strchr(at, '.')) != NULL; at = dot + 1) {
-    const int kind = names_get(&l->kind_of, layers_kind_name(l->arena, arena_strndup(l->arena, at, (size_t)(dot - at))));
+    const int kind = names_get(&l->kind_of, layers_kind_name(l->scratch, arena_strndup(l->scratch, at, (size_t)(dot - at))));
     const size_t end = (size_t)(dot + 1 - name);
     if (kind >= 0) owners.at[owners.n++] = (Owner){kind, end, numbers_of(&e->texts, dot + 1, len - end)};
   }
@@ -308,17 +309,17 @@ static Owners owners_of(Estimate *e, const char *name) {
 }
 
 static Estimate estimate_new(Layers *l) {
-  Estimate e = {.l = l, .texts.arena = l->arena};
-  e.members = NEW_ARRAY(l->arena, Counted, l->kinds.len);
-  e.inside = NEW_ARRAY(l->arena, Counted, l->kinds.len);
-  e.owners = NEW_ARRAY(l->arena, Owners, l->program->tensors.len);
+  Estimate e = {.l = l, .texts.arena = l->scratch};
+  e.members = NEW_ARRAY(l->scratch, Counted, l->kinds.len);
+  e.inside = NEW_ARRAY(l->scratch, Counted, l->kinds.len);
+  e.owners = NEW_ARRAY(l->scratch, Owners, l->program->tensors.len);
   for (int t = 0; t < l->program->tensors.len; t++) e.owners[t] = owners_of(&e, l->program->tensors.at[t].name);
   return e;
 }
 
 static void count(const Estimate *e, Counted *counted, int text) {
   if (text >= counted->cap) {
-    int *last = NEW_ARRAY(e->l->arena, int, 2 * e->texts.len);
+    int *last = NEW_ARRAY(e->l->scratch, int, 2 * e->texts.len);
     if (counted->cap > 0) memcpy(last, counted->last, sizeof *last * (size_t)counted->cap);
     counted->last = last;
     counted->cap = 2 * e->texts.len;
@@ -394,7 +395,7 @@ static int overhead(const Estimate *e) {
   int lines = 0;
   for (int k = 0; k < l->kinds.len; k++) {
     if (!l->kinds.at[k].shared) continue;
-    Names paths = {.arena = l->arena};
+    Names paths = {.arena = l->scratch};
     for (int c = 0; c < l->classes.len; c++) {
       const LayerClass *class = &l->classes.at[c];
       if (class->kind != k || !is_function(l, class)) continue;
@@ -430,7 +431,7 @@ static int lines_of(const LayerParts *parts) {
 // One kind after the other, those with the most lines first: a kind is shared if that saves lines worth a function to look
 // up, and stays shared if it still does beside those that came after it. Ties are broken by the order of the model.
 void layers_decide(Layers *l) {
-  int *lines = NEW_ARRAY(l->arena, int, l->kinds.len), *order = NEW_ARRAY(l->arena, int, l->kinds.len);
+  int *lines = NEW_ARRAY(l->scratch, int, l->kinds.len), *order = NEW_ARRAY(l->scratch, int, l->kinds.len);
   for (int c = 0; c < l->classes.len; c++)
     for (int r = 0; r < l->classes.at[c].runs.len; r++)
       lines[l->classes.at[c].kind] += lines_of(&l->classes.at[c].runs.at[r]->parts);
@@ -456,4 +457,5 @@ void layers_decide(Layers *l) {
     else kind->shared = true;
   }
   estimate(&e); // the uses that stand
+  arena_free(l->scratch);
 }

@@ -41,6 +41,7 @@ typedef struct LayerClass {
 
 typedef struct Layers {
   Arena *arena;
+  Arena *scratch; // until it is decided
   const Program *program;
   VEC(LayerKind) kinds;
   VEC(LayerClass) classes;

@@ -6,7 +6,7 @@ enum { MAX_NESTED = 32 };
 
 Printer printer_new(const Program *program) {
   Printer pr = {.program = program, .arena = program->arena};
-  pr.tensors.arena = pr.texts.arena = pr.skeletons.arena = pr.kernels.arena = program->arena;
+  pr.tensors.arena = pr.texts.arena = pr.skeletons.arena = pr.kernels.arena = pr.key.arena = program->arena;
   for (int t = 0; t < program->tensors.len; t++)
     if (!program->tensors.at[t].is_part) names_set(&pr.tensors, program->tensors.at[t].c_name, t);
   return pr;
@@ -71,13 +71,18 @@ static const char *nth_word(Printer *pr, const char *words, int n) {
 
 // ---- what a number is for ----------------------------------------------------------------------------------------
 
+typedef struct Open { // a nest that the text is in
+  Nest nest;
+  int argument;
+  const Nest *kept; // for the numbers in it; NULL: none yet
+} Open;
+
 typedef struct Reader {
   Printer *pr;
   Printed *out;
-  Text key;          // of the skeleton
   const char *begin; // of all text
   const char *start; // of the text that is not yet a piece
-  Nest nest[MAX_NESTED];
+  Open open[MAX_NESTED];
   int depth;
   const char *word; // last one, before an opening parenthesis the function
   int word_len;
@@ -95,20 +100,20 @@ static int parameters_of(Printer *pr, const Nest *nest) {
 const char *printer_role(Printer *pr, const Piece *number) {
   static const char plain[] = "h opb opa n m k alpha b ldb a lda beta c ldc";
   static const char batched[] = "h opb opa n m k alpha b ldb stride_b a lda stride_a beta c ldc stride_c batch";
-  const Nest *nest = &number->nest;
-  if (nest->len == 0) return "size";
+  const Nest *nest = number->nest;
+  if (nest == NULL || nest->len == 0) return "size";
   if (nest->name[nest->len] == '[') return printer_text(pr, nest->name, (size_t)nest->len);
   if (number->factor) return "stride";
   if (number->shift) return "start";
   if (begins(nest, "for")) return "times";
   if (begins(nest, "LAUNCH")) {
-    if (nest->argument == 1) return begins(nest, "LAUNCH_FLAT") ? "elements" : "rows";
+    if (number->argument == 1) return begins(nest, "LAUNCH_FLAT") ? "elements" : "rows";
     const int first = begins(nest, "LAUNCH_MAP") ? 3 : 2, kernel = parameters_of(pr, nest);
-    if (nest->argument < first) return "cols";
-    return kernel >= 0 ? nth_word(pr, pr->parameters.at[kernel], nest->argument - first) : "size";
+    if (number->argument < first) return "cols";
+    return kernel >= 0 ? nth_word(pr, pr->parameters.at[kernel], number->argument - first) : "size";
   }
   if (begins(nest, "cublas"))
-    return nth_word(pr, strncmp(nest->name + nest->len - 7, "Batched", 7) == 0 ? batched : plain, nest->argument);
+    return nth_word(pr, strncmp(nest->name + nest->len - 7, "Batched", 7) == 0 ? batched : plain, number->argument);
   if (begins(nest, "LIFETIME_END")) return "bytes";
   if (begins(nest, "cudaMem") || begins(nest, "ncclAllReduce")) return "elements";
   return "size";
@@ -116,10 +121,19 @@ const char *printer_role(Printer *pr, const Piece *number) {
 
 // ---- reading -----------------------------------------------------------------------------------------------------
 
+static void enter_nest(Reader *r, Piece *piece) {
+  if (r->depth == 0) return;
+  Open *open = &r->open[r->depth - 1];
+  if (open->kept == NULL || open->kept->kernel != open->nest.kernel)
+    open->kept = arena_copy(r->pr->arena, &open->nest, sizeof open->nest);
+  piece->nest = open->kept;
+  piece->argument = open->argument;
+}
+
 static void push_piece(Reader *r, PieceKind kind, const char *from, const char *to, int tensor) {
   if (from == to) return;
   Piece piece = {.kind = kind, .text = printer_text(r->pr, from, (size_t)(to - from)), .tensor = tensor};
-  if (r->depth > 0) piece.nest = r->nest[r->depth - 1];
+  if (kind == PIECE_INTEGER || kind == PIECE_REAL) enter_nest(r, &piece);
   piece.shift = from - r->begin >= 2 && from[-1] == ' ' && from[-2] == '+';
   piece.factor = from - r->begin >= 2 && from[-1] == ' ' && from[-2] == '*';
   vec_push(r->pr->arena, &r->pr->pieces, piece);
@@ -131,7 +145,7 @@ static void end_text(Reader *r, const char *at) {
   for (const char *c = r->start; c < at;) {
     size_t len = strcspn(c, " \n");
     if (len > (size_t)(at - c)) len = (size_t)(at - c);
-    text_printf(&r->key, "%.*s", (int)len, c);
+    text_append(&r->pr->key, c, len);
     c += len;
     while (c < at && (*c == ' ' || *c == '\n')) c++;
   }
@@ -139,7 +153,7 @@ static void end_text(Reader *r, const char *at) {
 
 static void open_nest(Reader *r) {
   if (r->depth == MAX_NESTED) fatal("codegen: a step with too many parentheses");
-  r->nest[r->depth++] = (Nest){.name = r->word, .len = r->word_len};
+  r->open[r->depth++] = (Open){.nest = {.name = r->word, .len = r->word_len}};
 }
 
 static const char *read_word(Reader *r, const char *at) {
@@ -153,15 +167,15 @@ static const char *read_word(Reader *r, const char *at) {
     if (tensor < 0) fatal("codegen: a step uses %.*s, which is no tensor", (int)(name_end - at), at);
     end_text(r, at);
     push_piece(r, PIECE_TENSOR, at, name_end, tensor);
-    text_printf(&r->key, "\2%d", (int)r->pr->program->tensors.at[tensor].type);
+    text_printf(&r->pr->key, "\2%d", (int)r->pr->program->tensors.at[tensor].type);
     r->start = name_end;
     return name_end;
   }
   r->word = at;
   r->word_len = (int)(end - at);
-  Nest *nest = r->depth > 0 ? &r->nest[r->depth - 1] : NULL;
-  if (nest != NULL && nest->argument == 0 && nest->kernel == NULL)
-    nest->kernel = at, nest->kernel_len = (int)(end - at);
+  Open *open = r->depth > 0 ? &r->open[r->depth - 1] : NULL;
+  if (open != NULL && open->argument == 0 && open->nest.kernel == NULL)
+    open->nest.kernel = at, open->nest.kernel_len = (int)(end - at);
   return end;
 }
 
@@ -175,7 +189,7 @@ static const char *read_number(Reader *r, const char *at) {
   if (real && (end[-1] == 'f') == r->pr->program->model->f64) return end; // not of the program's type: an attribute
   end_text(r, at);
   push_piece(r, real ? PIECE_REAL : PIECE_INTEGER, at, end, -1);
-  text_printf(&r->key, real ? "\4" : "\3");
+  text_printf(&r->pr->key, real ? "\4" : "\3");
   r->start = end;
   return end;
 }
@@ -187,7 +201,7 @@ static const char *read_name(Reader *r, const char *at) {
   const size_t layer = strlen(r->out->scope); // what follows the layer is the same in all that share code
   const bool inside = layer > 0 && strncmp(at + 1, r->out->scope, layer) == 0 && at[1 + layer] == '.';
   const char *rest = inside ? at + 2 + layer : at + 1;
-  text_printf(&r->key, "\5%.*s", (int)(end - rest), rest);
+  text_printf(&r->pr->key, "\5%.*s", (int)(end - rest), rest);
   r->start = end + 1;
   return end + 1;
 }
@@ -218,7 +232,7 @@ static const char *read_line(Reader *r, const char *at) {
     else {
       if (*at == '(' || *at == '[') open_nest(r);
       if ((*at == ')' || *at == ']') && r->depth > 0) r->depth--;
-      if (*at == ',' && r->depth > 0) r->nest[r->depth - 1].argument++;
+      if (*at == ',' && r->depth > 0) r->open[r->depth - 1].argument++;
       if (*at != ' ') r->word_len = 0;
       at++;
     }
@@ -230,7 +244,8 @@ Printed printer_read(Printer *pr, const char *scope, const char *text, const Tex
   enter_kernels(pr, kernels);
   Printed out = {.scope = scope, .layer = scope, .name = ""};
   pr->pieces.len = 0;
-  Reader r = {.pr = pr, .out = &out, .key.arena = pr->arena, .begin = text, .start = text};
+  pr->key.len = 0;
+  Reader r = {.pr = pr, .out = &out, .begin = text, .start = text};
   while (*text != '\0') {
     text = read_line(&r, text);
     out.lines++;
@@ -238,8 +253,8 @@ Printed printer_read(Printer *pr, const char *scope, const char *text, const Tex
   end_text(&r, text);
   out.pieces.len = out.pieces.cap = pr->pieces.len;
   out.pieces.at = arena_copy(pr->arena, pr->pieces.at, sizeof *pr->pieces.at * (size_t)pr->pieces.len);
-  const char *key = r.key.len > 0 ? text_str(&r.key) : "";
+  const char *key = pr->key.len > 0 ? text_str(&pr->key) : "";
   out.skeleton = names_get(&pr->skeletons, key);
-  if (out.skeleton < 0) names_set(&pr->skeletons, key, out.skeleton = pr->skeletons.len);
+  if (out.skeleton < 0) names_set(&pr->skeletons, arena_strdup(pr->arena, key), out.skeleton = pr->skeletons.len);
   return out;
 }

@@ -17,14 +17,14 @@ typedef enum PieceKind {
 typedef struct Nest {        // a call, or an index in brackets
   const char *name, *kernel; // kernel: that is launched; in the text of the step
   int len, kernel_len;
-  int argument;
 } Nest;
 
 typedef struct Piece {
-  PieceKind kind;
   const char *text; // as it is printed; equal texts of one printer are one pointer
+  const Nest *nest; // numbers: where they stand, in which argument; or NULL
+  int argument;
   int tensor;       // PIECE_TENSOR: of the program
-  Nest nest;        // numbers: where they stand
+  PieceKind kind;
   bool factor;      // of the loop around
   bool shift;       // where a part begins in its tensor
 } Piece;
@@ -52,6 +52,7 @@ typedef struct Printer {
   Names kernels;                // name -> its parameters
   VEC(const char *) parameters; // "N C PQ", in lower case
   VEC(Piece) pieces;            // of the step at hand
+  Text key;                     // of its skeleton
   char buffer[256];             // for texts that are looked up
   size_t seen;                  // how much of the text of the kernels is entered
 } Printer;
@@ -60,7 +61,7 @@ typedef struct Printer {
 #define NAME_MARK '\1'
 
 Printer printer_new(const Program *program);
-// kernels: the text of all kernels that the step may launch. What is said of the operator and its place is left to the caller.
+// kernels: the text of all kernels that the step may launch. `text` is to stay. What is said of the operator and its place is left to the caller.
 Printed printer_read(Printer *printer, const char *scope, const char *text, const Text *kernels);
 // What a number is for, as a name: "event", "m", "pq".
 const char *printer_role(Printer *printer, const Piece *number);

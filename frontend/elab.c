@@ -119,14 +119,6 @@ static void make_evaluation_graph(Elab *e, const Def *model) {
   elab_pop(e);
 }
 
-// Room for so many operators and tensors at once: growing copies them. What is not used costs nothing.
-static void reserve(Graph *graph, int n_ops, int n_tensors) {
-  graph->ops.at = NEW_ARRAY(graph->arena, Op, n_ops);
-  graph->ops.cap = n_ops;
-  graph->tensors.at = NEW_ARRAY(graph->arena, Tensor, n_tensors);
-  graph->tensors.cap = n_tensors;
-}
-
 static Model *new_model(Arena *arena, const AstFile *file, const ElabOptions *options) {
   Model *model = NEW(arena, Model);
   model->source = file->path;
@@ -134,9 +126,6 @@ static Model *new_model(Arena *arena, const AstFile *file, const ElabOptions *op
   model->init = graph_new(arena, "init");
   model->train = graph_new(arena, "train");
   model->eval = graph_new(arena, "eval");
-  reserve(model->init, 4096, 4096);
-  reserve(model->train, 8192, 8192);
-  reserve(model->eval, 4096, 4096);
   return model;
 }
 

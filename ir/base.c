@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { CHUNK_SIZE = 4 << 20 };
+enum { CHUNK_SIZE = 256 << 10, SLAB_SIZE = 4 << 20 };
 
 typedef struct Chunk {
   struct Chunk *next;
@@ -14,8 +14,14 @@ typedef struct Chunk {
   max_align_t data[];
 } Chunk;
 
+typedef struct Hole { // memory that was given back
+  struct Hole *next;
+  size_t size; // with this
+} Hole;
+
 struct Arena {
   Chunk *chunk;
+  Hole *hole;
 };
 
 _Noreturn void fatal(const char *format, ...) {
@@ -41,24 +47,62 @@ static void *checked(void *memory) {
 
 Arena *arena_new(void) { return checked(calloc(1, sizeof(Arena))); }
 
-// Of the usual size, and of no arena: arenas come and go faster than pages can be had.
-static Chunk *spare;
+static size_t rounded(size_t size) {
+  const size_t align = sizeof(max_align_t);
+  return (size + align - 1) / align * align;
+}
+
+// Chunks of no arena, of the usual size and larger: arenas come and go faster than pages can be had.
+static Chunk *spare, *spare_large;
+// Fresh memory that chunks are cut from.
+static struct { char *at; size_t left; } slab;
 
 // Fresh pages are zero. Large ones spare most page faults, which otherwise take a quarter of a compilation.
+static void *pages_new(size_t size) {
+  void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) fatal("out of memory");
+#ifdef MADV_HUGEPAGE
+  (void)madvise(pages, size, MADV_HUGEPAGE); // advice: nothing is lost where it is not taken
+#endif
+  return pages;
+}
+
+static Chunk *chunk_cut(size_t size) {
+  Chunk *chunk = (Chunk *)slab.at;
+  slab.at += size;
+  slab.left -= size;
+  chunk->size = size - sizeof(Chunk);
+  return chunk;
+}
+
+// The first spare one that is large enough, but not much larger; NULL: there is none.
+static Chunk *chunk_again(size_t size) {
+  Chunk **at = size == CHUNK_SIZE ? &spare : &spare_large;
+  while (*at != NULL && (sizeof(Chunk) + (*at)->size < size || (*at)->size / 2 > size)) at = &(*at)->next;
+  Chunk *chunk = *at;
+  if (chunk != NULL) *at = chunk->next;
+  return chunk;
+}
+
 static Chunk *chunk_new(size_t room) {
-  const size_t size = sizeof(Chunk) + room;
-  if (size == CHUNK_SIZE && spare != NULL) {
-    Chunk *chunk = spare;
-    spare = chunk->next;
+  const size_t size = rounded(sizeof(Chunk) + room);
+  if (size > SLAB_SIZE) {
+    Chunk *chunk = pages_new(size);
+    chunk->size = size - sizeof(Chunk);
     return chunk;
   }
-  Chunk *chunk = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (chunk == MAP_FAILED) fatal("out of memory");
-#ifdef MADV_HUGEPAGE
-  (void)madvise(chunk, size, MADV_HUGEPAGE); // advice: nothing is lost where it is not taken
-#endif
-  chunk->size = room;
-  return chunk;
+  Chunk *again = chunk_again(size);
+  if (again != NULL) return again;
+  while (slab.left < size && slab.left >= CHUNK_SIZE) {
+    Chunk *chunk = chunk_cut(CHUNK_SIZE);
+    chunk->next = spare;
+    spare = chunk;
+  }
+  if (slab.left < size) {
+    slab.at = pages_new(SLAB_SIZE);
+    slab.left = SLAB_SIZE;
+  }
+  return chunk_cut(size);
 }
 
 static void chunk_empty(Chunk *chunk) {
@@ -69,13 +113,15 @@ static void chunk_empty(Chunk *chunk) {
 static void chunks_free(Chunk *chunk) {
   for (Chunk *next; chunk != NULL; chunk = next) {
     next = chunk->next;
-    if (sizeof(Chunk) + chunk->size != CHUNK_SIZE) {
-      munmap(chunk, sizeof(Chunk) + chunk->size);
+    const size_t size = sizeof(Chunk) + chunk->size;
+    if (size > SLAB_SIZE) {
+      munmap(chunk, size);
       continue;
     }
+    Chunk **list = size == CHUNK_SIZE ? &spare : &spare_large;
     chunk_empty(chunk);
-    chunk->next = spare;
-    spare = chunk;
+    chunk->next = *list;
+    *list = chunk;
   }
 }
 
@@ -86,6 +132,7 @@ void arena_free(Arena *arena) {
 }
 
 void arena_reset(Arena *arena) {
+  arena->hole = NULL;
   Chunk *kept = arena->chunk;
   if (kept == NULL) return;
   chunks_free(kept->next);
@@ -93,23 +140,81 @@ void arena_reset(Arena *arena) {
   kept->next = NULL;
 }
 
+// The next bytes, zeroed; there is room for them.
+static void *chunk_take(Chunk *chunk, size_t size) {
+  void *memory = (char *)chunk->data + chunk->used;
+  if (chunk->used < chunk->dirty) memset(memory, 0, size < chunk->dirty - chunk->used ? size : chunk->dirty - chunk->used);
+  chunk->used += size;
+  return memory;
+}
+
+enum { LEAST_HOLE = 256 }; // bytes: smaller ones are not worth looking at
+
+void arena_give_back(Arena *arena, void *at, size_t size) {
+  size = rounded(size);
+  if (at == NULL || size < LEAST_HOLE) return;
+  Hole *hole = at;
+  *hole = (Hole){arena->hole, size};
+  arena->hole = hole;
+}
+
+// The first bytes of a hole, zeroed.
+static void *hole_take(Hole **at, size_t size) {
+  Hole *hole = *at;
+  const size_t left = hole->size - size;
+  *at = hole->next;
+  if (left >= LEAST_HOLE) {
+    Hole *rest = (Hole *)((char *)hole + size);
+    *rest = (Hole){*at, left};
+    *at = rest;
+  }
+  return memset(hole, 0, size);
+}
+
+static void *from_hole(Arena *arena, size_t size) {
+  Hole **at = &arena->hole;
+  while (*at != NULL && (*at)->size < size) at = &(*at)->next;
+  return *at != NULL ? hole_take(at, size) : NULL;
+}
+
 void *arena_alloc(Arena *arena, size_t size) {
   if (size > SIZE_MAX / 2) fatal("out of memory");
-  const size_t align = sizeof(max_align_t);
-  size = (size + align - 1) / align * align;
+  size = rounded(size);
+  void *again = arena->hole != NULL && size > 0 ? from_hole(arena, size) : NULL;
+  if (again != NULL) return again;
   Chunk *chunk = arena->chunk;
   if (chunk == NULL || chunk->size - chunk->used < size) {
     const size_t usual = CHUNK_SIZE - sizeof(Chunk);
     const bool large = size > usual; // has a chunk of its own: the rest of the one at hand stays of use
+    if (chunk != NULL && !large) { // the rest serves smaller objects
+      arena_give_back(arena, (char *)chunk->data + chunk->used, chunk->size - chunk->used);
+      chunk->used = chunk->size;
+    }
     chunk = chunk_new(large ? size : usual);
     Chunk **at = large && arena->chunk != NULL ? &arena->chunk->next : &arena->chunk;
     chunk->next = *at;
     *at = chunk;
   }
-  void *memory = (char *)chunk->data + chunk->used;
-  if (chunk->used < chunk->dirty) memset(memory, 0, size < chunk->dirty - chunk->used ? size : chunk->dirty - chunk->used);
-  chunk->used += size;
-  return memory;
+  return chunk_take(chunk, size);
+}
+
+// A hole that begins where something ends gives of its beginning.
+static bool hole_shrink(Arena *arena, const void *begin, size_t by) {
+  Hole **at = &arena->hole;
+  while (*at != NULL && (const void *)*at != begin) at = &(*at)->next;
+  return *at != NULL && (*at)->size >= by && hole_take(at, by) != NULL;
+}
+
+bool arena_extend(Arena *arena, const void *at, size_t size, size_t bigger) {
+  Chunk *chunk = arena->chunk;
+  if (at == NULL || chunk == NULL || bigger > SIZE_MAX / 2) return false;
+  size = rounded(size);
+  bigger = rounded(bigger);
+  if (bigger > size && hole_shrink(arena, (const char *)at + size, bigger - size)) return true;
+  const bool last = (const char *)at + size == (char *)chunk->data + chunk->used && chunk->used >= size;
+  if (!last || bigger < size || chunk->size - chunk->used < bigger - size) return false;
+  chunk_take(chunk, bigger - size);
+  return true;
 }
 
 char *arena_strndup(Arena *arena, const char *text, size_t len) {
@@ -142,11 +247,19 @@ char *arena_printf(Arena *arena, const char *format, ...) {
 void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size) {
   enum { FIRST = 256 }; // bytes: most lists stay short, and those of large elements would be mostly room
   const int first = size > FIRST / 2 ? 1 : size > FIRST / 8 ? (int)(FIRST / size) : 8;
-  const int bigger = *cap == 0 ? first : *cap * 2;
+  const int bigger = *cap == 0 ? first : *cap * 2, now = *cap;
+  *cap = bigger;
+  if (arena_extend(arena, at, size * (size_t)now, size * (size_t)bigger)) return at;
   void *copy = arena_alloc(arena, size * (size_t)bigger);
   if (len > 0) memcpy(copy, at, size * (size_t)len);
-  *cap = bigger;
   return copy;
+}
+
+void *vec_grow_own(Arena *arena, void *at, int len, int *cap, size_t size) {
+  const size_t now = size * (size_t)*cap;
+  void *bigger = vec_grow(arena, at, len, cap, size);
+  if (bigger != at) arena_give_back(arena, at, now);
+  return bigger;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word) {
@@ -214,7 +327,8 @@ static int numbers_slot(const Numbers *numbers, uint64_t hash, const void *key, 
   return i;
 }
 
-int numbers_of(Numbers *numbers, const void *key, size_t size) {
+// Where it is kept; it is put in if it is new.
+static int numbers_place(Numbers *numbers, const void *key, size_t size) {
   if (numbers->len * 2 >= numbers->cap) {
     const Numbers old = *numbers;
     numbers->cap = old.cap == 0 ? 64 : old.cap * 4;
@@ -224,13 +338,24 @@ int numbers_of(Numbers *numbers, const void *key, size_t size) {
   }
   const uint64_t hash = content_hash(key, size);
   const int i = numbers_slot(numbers, hash, key, size);
-  if (numbers->slot[i].key != NULL) return numbers->slot[i].number;
+  if (numbers->slot[i].key != NULL) return i;
   void *copy = arena_alloc(numbers->arena, size);
   memcpy(copy, key, size);
   numbers->slot[i].hash = hash;
   numbers->slot[i].key = copy;
   numbers->slot[i].size = size;
-  return numbers->slot[i].number = numbers->len++;
+  numbers->slot[i].number = numbers->len++;
+  return i;
+}
+
+int numbers_of(Numbers *numbers, const void *key, size_t size) {
+  const int i = numbers_place(numbers, key, size);
+  return numbers->slot[i].number;
+}
+
+const void *numbers_key(Numbers *numbers, const void *key, size_t size) {
+  const int i = numbers_place(numbers, key, size);
+  return numbers->slot[i].key;
 }
 
 // ---- words ---------------------------------------------------------------------------------------------------------

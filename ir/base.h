@@ -19,6 +19,10 @@ void arena_free(Arena *arena);
 void arena_reset(Arena *arena);
 // Zeroed memory of `size` bytes, aligned for any object, owned by the arena.
 void *arena_alloc(Arena *arena, size_t size);
+// Makes the object of `size` bytes `bigger` where it lies, the rest zeroed. False: it is not the last one, or there is no room.
+bool arena_extend(Arena *arena, const void *at, size_t size, size_t bigger);
+// Of an object that nobody uses any more: its memory serves others.
+void arena_give_back(Arena *arena, void *at, size_t size);
 void *arena_copy(Arena *arena, const void *from, size_t size); // NULL of nothing
 char *arena_strdup(Arena *arena, const char *text);
 char *arena_strndup(Arena *arena, const char *text, size_t len);
@@ -37,6 +41,14 @@ char *arena_vprintf(Arena *arena, const char *format, va_list args);
     (vec)->at[(vec)->len++] = (__VA_ARGS__);                                                                           \
   } while (0)
 void *vec_grow(Arena *arena, void *at, int len, int *cap, size_t size);
+// The same of an array that is held in this one place: what it grows out of is given back.
+#define vec_push_own(arena, vec, ...)                                                                                  \
+  do {                                                                                                                 \
+    if ((vec)->len == (vec)->cap)                                                                                      \
+      (vec)->at = vec_grow_own((arena), (vec)->at, (vec)->len, &(vec)->cap, sizeof *(vec)->at);                        \
+    (vec)->at[(vec)->len++] = (__VA_ARGS__);                                                                           \
+  } while (0)
+void *vec_grow_own(Arena *arena, void *at, int len, int *cap, size_t size);
 // Makes the array empty, with room for n elements; what it held stays where it is.
 #define vec_renew(arena, vec, n)                                                                                       \
   do {                                                                                                                 \
@@ -78,6 +90,7 @@ typedef struct Numbers {
   int len, cap;
 } Numbers;
 int numbers_of(Numbers *numbers, const void *key, size_t size); // of something new: numbers->len as it was
+const void *numbers_key(Numbers *numbers, const void *key, size_t size); // the one copy of it
 
 // Map from words to int, insertion only.
 typedef struct WordMap {

@@ -90,11 +90,23 @@ const Expr *expr_index(Arena *arena, Index index) {
   return e;
 }
 
+// Most accesses are at dimensions in their order: these share one list. NULL: others.
+static const Index *run_of_dims(int rank, const Index *index) {
+#define DIM(d) {.div = 1, .coef = {[d] = 1}}
+  static const Index dims[IR_MAX_DIMS] = {DIM(0), DIM(1), DIM(2), DIM(3),  DIM(4),  DIM(5),  DIM(6),
+                                          DIM(7), DIM(8), DIM(9), DIM(10), DIM(11), DIM(12), DIM(13)};
+#undef DIM
+  const int first = rank > 0 ? index_plain_dim(index) : 0;
+  if (first < 0 || first + rank > IR_MAX_DIMS || memcmp(dims + first, index, sizeof *index * (size_t)rank) != 0) return NULL;
+  return dims + first;
+}
+
 const Expr *expr_access(Arena *arena, int tensor, ScalarType type, int rank, const Index *index, double outside) {
   Expr *e = expr_new(arena, EXPR_ACCESS, type);
   e->access.tensor = tensor;
   e->access.rank = rank;
-  e->access.index = arena_copy(arena, index, sizeof *index * (size_t)rank);
+  e->access.index = run_of_dims(rank, index);
+  if (e->access.index == NULL) e->access.index = arena_copy(arena, index, sizeof *index * (size_t)rank);
   e->access.outside = outside;
   return e;
 }
@@ -294,6 +306,18 @@ void expr_visit(const Expr *e, ExprVisitFn *visit, void *ctx) {
   visit(ctx, e);
   if (e->kind != EXPR_CALL) return;
   for (int i = 0; i < fn_arity(e->call.fn); i++) expr_visit(e->call.arg[i], visit, ctx);
+}
+
+const Expr *expr_copy(Arena *arena, const Expr *e) {
+  switch (e->kind) {
+  case EXPR_INDEX: return expr_index(arena, *e->index);
+  case EXPR_ACCESS: return expr_access(arena, e->access.tensor, e->type, e->access.rank, e->access.index, e->access.outside);
+  case EXPR_RANDOM: return expr_random(arena, e->random.normal, e->random.stream, *e->random.element);
+  default: break;
+  }
+  Expr *copy = arena_copy(arena, e, sizeof *e);
+  for (int i = 0; e->kind == EXPR_CALL && i < fn_arity(e->call.fn); i++) copy->call.arg[i] = expr_copy(arena, e->call.arg[i]);
+  return copy;
 }
 
 typedef struct Substitution {

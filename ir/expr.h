@@ -91,6 +91,7 @@ const Expr *expr_access_of(Arena *arena, const Expr *access, int tensor);
 // A call with constants folded and neutral elements dropped (x*1, x+0, x*0, select of a constant, ...).
 // Unused arguments are NULL. Integer and boolean operands are converted as C does.
 const Expr *expr_call(Arena *arena, Fn fn, const Expr *a, const Expr *b, const Expr *c);
+const Expr *expr_copy(Arena *arena, const Expr *e); // all of it
 const Expr *expr_random(Arena *arena, bool normal, int stream, Index element);
 const Expr *expr_run(Arena *arena, RunScalar scalar);
 

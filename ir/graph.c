@@ -28,7 +28,7 @@ Graph *graph_new(Arena *arena, const char *name) {
   graph->arena = arena;
   graph->name = name;
   graph->gradient_norm = graph->sampled = -1;
-  graph->tensor_names.arena = arena;
+  graph->tensor_names.arena = graph->layouts.arena = arena;
   return graph;
 }
 
@@ -42,19 +42,19 @@ Graph *graph_copy(Arena *arena, const Graph *graph) {
   vec_own(arena, &copy->losses);
   vec_own(arena, &copy->metrics);
   copy->tensor_names = names_copy(arena, &graph->tensor_names);
-  copy->spare_ops = NULL;
-  copy->spare_cap = 0;
+  copy->layouts = (Numbers){.arena = arena};
+  copy->old_ops = NULL;
+  copy->old_cap = 0;
   return copy;
 }
 
 const Op *graph_renew_ops(Graph *graph, int n) {
   Op *old = graph->ops.at;
   const int old_cap = graph->ops.cap;
-  graph->ops.at = n <= graph->spare_cap ? graph->spare_ops : NEW_ARRAY(graph->arena, Op, n);
-  graph->ops.cap = n <= graph->spare_cap ? graph->spare_cap : n;
-  graph->ops.len = 0;
-  graph->spare_ops = old;
-  graph->spare_cap = old_cap;
+  arena_give_back(graph->arena, graph->old_ops, sizeof(Op) * (size_t)graph->old_cap);
+  vec_renew(graph->arena, &graph->ops, n);
+  graph->old_ops = old;
+  graph->old_cap = old_cap;
   return old;
 }
 
@@ -73,15 +73,20 @@ static const char *unique_name(Graph *graph, const char *name) {
 int graph_add_tensor(Graph *graph, Tensor tensor) {
   const int id = graph->tensors.len;
   tensor.name = unique_name(graph, tensor.name);
-  vec_push(graph->arena, &graph->tensors, tensor);
+  if (tensor.layout == NULL) tensor.layout = &layout_replicated;
+  vec_push_own(graph->arena, &graph->tensors, tensor);
   names_set(&graph->tensor_names, tensor.name, id);
   return id;
+}
+
+void graph_set_layout(Graph *graph, int tensor, const Layout *layout) {
+  graph_tensor(graph, tensor)->layout = numbers_key(&graph->layouts, layout, sizeof *layout);
 }
 
 int graph_add_op(Graph *graph, Op op) {
   const int id = graph->ops.len;
   for (int i = 0; i < op_results(&op); i++) graph_tensor(graph, op_result(&op, i))->producer = id;
-  vec_push(graph->arena, &graph->ops, op);
+  vec_push_own(graph->arena, &graph->ops, op);
   return id;
 }
 

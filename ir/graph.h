@@ -27,7 +27,7 @@ typedef struct Tensor {
   int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; else -1
   bool inlined;                 // made and read within one kernel, whatever the plan: see passes/cost_inline.c
   int shard;                    // of inputs and stored tensors: number of the @shard(...) that speaks for it, or 0
-  Layout layout;                // in the sharded graph
+  const Layout *layout;         // in the sharded graph; see graph_set_layout
   Loc loc;
 } Tensor;
 
@@ -108,8 +108,9 @@ typedef struct Graph {
   int sampled;         // eval: the tensor [batch, time, vocabulary] that Model.sampled_input is drawn from, or -1
   int gradient_norm;   // scalar tensor of the global norm of all gradients before clipping, or -1
   Names tensor_names;
-  Op *spare_ops;       // memory for a list of operators
-  int spare_cap;
+  Numbers layouts;     // of tensors, each once
+  Op *old_ops;         // the list of operators before graph_renew_ops
+  int old_cap;
 } Graph;
 
 Graph *graph_new(Arena *arena, const char *name);
@@ -125,6 +126,7 @@ int graph_add_compute(Graph *graph, Op op, const char *tensor_name);
 int graph_add_view(Graph *graph, int in, int rank, const Dim *dims, Op proto, const char *tensor_name);
 // Appends an operator whose output tensors exist already.
 int graph_add_op(Graph *graph, Op op);
+void graph_set_layout(Graph *graph, int tensor, const Layout *layout);
 int64_t tensor_elements(const Tensor *tensor);
 static inline Tensor *graph_tensor(const Graph *graph, int id) { return &graph->tensors.at[id]; }
 

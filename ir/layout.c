@@ -131,10 +131,7 @@ OpSharding sharding_replicate(void) {
   return sharding;
 }
 
-Layout layout_replicated(void) {
-  const Layout layout = {0};
-  return layout;
-}
+const Layout layout_replicated = {0};
 
 Cut cut_plain(int64_t extent, int64_t unit) { return (Cut){extent / unit, unit, 0, unit - 1, 1}; }
 

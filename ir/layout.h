@@ -74,7 +74,7 @@ typedef struct Layout {
 typedef struct Block { int64_t lo, len; } Block;
 
 OpSharding sharding_replicate(void);
-Layout layout_replicated(void);
+extern const Layout layout_replicated; // along every axis
 Cut cut_plain(int64_t extent, int64_t unit);
 bool cut_is_plain(const Cut *cut, int64_t extent);
 // The axes that shard a dimension, as a set of bits.

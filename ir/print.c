@@ -96,6 +96,10 @@ static void print_shape(const Tensor *tensor, Text *out) {
 }
 
 static void print_operand(const Graph *graph, const Op *op, const OpaqueArg *arg, Text *out) {
+  if (arg->tensor < 0) { // which is wrong
+    text_printf(out, "_");
+    return;
+  }
   text_printf(out, "%s[", graph_tensor(graph, arg->tensor)->name);
   for (int i = 0; i < arg->rank; i++)
     text_printf(out, "%s%s", i > 0 ? ", " : "", arg->dim[i] >= 0 ? op->dims[arg->dim[i]].name : ":");

@@ -50,6 +50,36 @@ bool extent_add(Extent a, Extent b, Extent *sum) {
   return true;
 }
 
+static void own_stage(Arena *arena, Stage *stage) {
+  vec_own(arena, &stage->statements);
+  for (int i = 0; i < stage->n_inner; i++)
+    if (stage->at[i] != NULL) stage->at[i] = expr_copy(arena, stage->at[i]);
+  for (int i = 0; i < stage->statements.len; i++) {
+    Statement *s = &stage->statements.at[i];
+    s->body = expr_copy(arena, s->body);
+    if (s->place != NULL) s->place = expr_copy(arena, s->place);
+  }
+}
+
+static void own_tensor(Arena *arena, KernelTensor *t) {
+  t->extent = arena_copy(arena, t->extent, sizeof *t->extent * (size_t)t->rank);
+  t->global = arena_copy(arena, t->global, sizeof *t->global * (size_t)t->rank);
+  t->dim = arena_copy(arena, t->dim, sizeof *t->dim * (size_t)t->rank);
+  for (int i = 0; i < t->rank; i++) t->dim[i] = arena_strdup(arena, t->dim[i]);
+}
+
+Kernel *kernel_copy(Arena *arena, const Kernel *kernel) {
+  Kernel *copy = arena_copy(arena, kernel, sizeof *kernel);
+  copy->name = arena_strdup(arena, kernel->name);
+  copy->dims = arena_copy(arena, kernel->dims, sizeof *kernel->dims * (size_t)kernel->n_dims);
+  for (int d = 0; d < kernel->n_dims; d++) copy->dims[d].name = arena_strdup(arena, kernel->dims[d].name);
+  vec_own(arena, &copy->stages);
+  for (int s = 0; s < copy->stages.len; s++) own_stage(arena, &copy->stages.at[s]);
+  vec_own(arena, &copy->tensors);
+  for (int t = 0; t < copy->tensors.len; t++) own_tensor(arena, &copy->tensors.at[t]);
+  return copy;
+}
+
 int kernel_find_tensor(const Kernel *kernel, int tensor) {
   for (int i = 0; i < kernel->tensors.len; i++)
     if (kernel->tensors.at[i].tensor == tensor) return i;

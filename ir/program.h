@@ -113,7 +113,7 @@ typedef struct Kernel {
   const char *name;
   int n_dims, n_grid; // dims[0 .. n_grid) are the rows
   bool scatters;      // adds to a result that is 0 before, at pinned places of it: its one statement's inner dims index it, too
-  LoopDim dims[IR_MAX_DIMS];
+  LoopDim *dims;      // [n_dims]; while it is built, room for IR_MAX_DIMS
   VEC(Stage) stages;
   VEC(KernelTensor) tensors;
 } Kernel;
@@ -147,7 +147,7 @@ typedef struct Collective { // a change of layout that is not nothing: a row of 
   int root;         // reduce, broadcast: the place of that rank among them, counted along the axes, slowest first
   Extent count;     // elements: of the dst of reductions and of a broadcast, of the tensor that is gathered
   bool direct;      // reduce_scatter, all_gather: all blocks of `count` elements, and in order
-  Layout from, to;  // of a tensor of these extents
+  const Layout *from, *to; // of a tensor of these extents
   int rank;
   int64_t extent[IR_MAX_RANK];
   int stage;        // tensor for parts that are not contiguous, or -1
@@ -264,6 +264,8 @@ bool extent_add(Extent a, Extent b, Extent *sum); // false: no number times the 
 int64_t extent_of_rank(const Program *program, Extent e, int rank);
 int64_t extent_max(const Program *program, Extent e); // on the largest rank
 bool extent_equal(Extent a, Extent b);
+// All of it in the arena, in no more room than it needs; names of operators are shared.
+Kernel *kernel_copy(Arena *arena, const Kernel *kernel);
 int kernel_find_tensor(const Kernel *kernel, int tensor); // position in kernel->tensors, or -1
 // tensor_in: by buffer, a tensor in it; next_tensor: by tensor, another one in its buffer; -1: no more.
 void program_list_tensors(const Program *program, int *tensor_in, int *next_tensor);

@@ -46,7 +46,7 @@ static void check_collective(const ProgramVerifier *v, const Collective *c) {
   Shape shape = {.rank = c->rank};
   memcpy(shape.extent, c->extent, sizeof *c->extent * (size_t)c->rank);
   Reshard step;
-  rule(v, reshard_find(&mesh, &shape, &c->from, &c->to, &step) && step.kind == c->kind && step.axes == c->axes,
+  rule(v, reshard_find(&mesh, &shape, c->from, c->to, &step) && step.kind == c->kind && step.axes == c->axes,
        "a change of layout is a row of the table");
   rule(v, reshard_how(c->kind) != RESHARD_NOTHING, "what costs nothing is no step");
   rule(v, c->root >= 0 && c->root < mesh_parts(&v->program->mesh, c->axes), "a root is among the ranks of its collective");

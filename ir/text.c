@@ -5,11 +5,12 @@
 // Room for `more` characters and the end.
 static void reserve(Text *text, size_t more) {
   if (text->cap - text->len > more) return;
-  const size_t cap = (text->cap + more + 1) * 2 + 16;
+  const size_t cap = (text->cap + more + 1) * 2 + 16, now = text->cap;
+  text->cap = cap;
+  if (arena_extend(text->arena, text->at, now, cap)) return;
   char *bigger = arena_alloc(text->arena, cap);
   if (text->len > 0) memcpy(bigger, text->at, text->len);
   text->at = bigger;
-  text->cap = cap;
 }
 
 void text_append(Text *text, const char *from, size_t len) {

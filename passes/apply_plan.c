@@ -43,13 +43,14 @@ static int add_reshard(Applier *ap, int tensor, const Layout *to, Phase phase, c
   Tensor out = *graph_tensor(graph, tensor);
   const Shape shape = shape_of(&out);
   Reshard step;
-  if (!reshard_find(ap->mesh, &shape, &out.layout, to, &step)) fatal("a change of layout that is not one step");
+  if (!reshard_find(ap->mesh, &shape, out.layout, to, &step)) fatal("a change of layout that is not one step");
   out.name = arena_printf(graph->arena, "%s.%s", out.name, suffix_of(step.kind));
   out.role = ROLE_VALUE;
-  out.layout = *to;
+  out.layout = NULL;
   Op op = {.kind = OP_RESHARD, .phase = phase, .name = reshard_name(step.kind), .layer = near->layer, .loc = near->loc};
   op.in = tensor;
   op.out = graph_add_tensor(graph, out);
+  graph_set_layout(graph, op.out, to);
   op.sharding = sharding_replicate();
   // Where neither is, nothing is to be done; messages are among all ranks.
   for (int a = 0; a < ap->mesh->n_axes && reshard_how(step.kind) != RESHARD_MESSAGES; a++)
@@ -131,14 +132,12 @@ void pass_apply_plan(Graph *graph, const Mesh *of_model, const CostModel *model)
   Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(graph, &mesh, model)};
   const int n = graph->ops.len;
   const Op *old = graph_renew_ops(graph, n + n / 4 + 8);
-  const Layout everywhere = layout_replicated();
   for (int i = 0; i < n; i++) apply_op(&ap, old[i]);
   for (int i = 0; i < graph->stores.len; i++) {
-    const Layout stored = graph_tensor(graph, graph->stores.at[i].state)->layout;
-    finish(&ap, &graph->stores.at[i].value, &stored);
+    finish(&ap, &graph->stores.at[i].value, graph_tensor(graph, graph->stores.at[i].state)->layout);
   }
-  for (int i = 0; i < graph->losses.len; i++) finish(&ap, &graph->losses.at[i].tensor, &everywhere);
-  for (int i = 0; i < graph->metrics.len; i++) finish(&ap, &graph->metrics.at[i].tensor, &everywhere);
-  finish(&ap, &graph->gradient_norm, &everywhere);
+  for (int i = 0; i < graph->losses.len; i++) finish(&ap, &graph->losses.at[i].tensor, &layout_replicated);
+  for (int i = 0; i < graph->metrics.len; i++) finish(&ap, &graph->metrics.at[i].tensor, &layout_replicated);
+  finish(&ap, &graph->gradient_norm, &layout_replicated);
   graph_sort_by_phase(graph);
 }

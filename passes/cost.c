@@ -211,9 +211,9 @@ static double call_bytes(const CostModel *model, const Graph *graph, const Op *o
 StepCost cost_of_change(const CostModel *model, const Graph *graph, const Op *op, Reshard *step) {
   const Tensor *in = graph_tensor(graph, op->in), *out = graph_tensor(graph, op->out);
   const Shape shape = shape_of(in);
-  if (!reshard_find(model->mesh, &shape, &in->layout, &out->layout, step))
+  if (!reshard_find(model->mesh, &shape, in->layout, out->layout, step))
     fatal("a change of layout that is not one step");
-  return cost_of_step(model, &shape, &in->layout, &out->layout, *step, cost_element(model, in->type));
+  return cost_of_step(model, &shape, in->layout, out->layout, *step, cost_element(model, in->type));
 }
 
 double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {

@@ -32,13 +32,13 @@ static void keep_single_axes(const Layout *have, const Mesh *mesh, Layout *want)
 
 Layout demands_want(const Graph *graph, const Op *op, int tensor, const OpaqueArg *arg, const Mesh *mesh) {
   Layout want = arg != NULL ? sharding_argument(op, arg, mesh) : sharding_operand(graph, op, tensor, mesh);
-  keep_single_axes(&graph_tensor(graph, tensor)->layout, mesh, &want);
+  keep_single_axes(graph_tensor(graph, tensor)->layout, mesh, &want);
   return want;
 }
 
 Layout demands_leaving(const Graph *graph, int tensor, const Layout *layout, const Mesh *mesh) {
   Layout want = *layout;
-  keep_single_axes(&graph_tensor(graph, tensor)->layout, mesh, &want);
+  keep_single_axes(graph_tensor(graph, tensor)->layout, mesh, &want);
   return want;
 }
 
@@ -46,7 +46,7 @@ Layout demands_leaving(const Graph *graph, int tensor, const Layout *layout, con
 
 static int find_version(const Versions *versions, const Mesh *mesh, const Layout *want) {
   for (int v = 0; v < versions->len; v++)
-    if (reshard_axes(mesh, &versions->at[v].layout, want) == 0) return v;
+    if (reshard_axes(mesh, versions->at[v].layout, want) == 0) return v;
   return -1;
 }
 
@@ -55,7 +55,8 @@ int demands_find(const Demands *d, int tensor, const Layout *want) {
 }
 
 static Version version_of(Routes *routes, const Layout *layout) {
-  return (Version){.layout = *layout, .number = routes_layout(routes, layout), .tensor = -1};
+  const int number = routes_layout(routes, layout);
+  return (Version){.layout = routes_layout_at(routes, number), .number = number, .tensor = -1};
 }
 
 static void demand(Demands *d, int tensor, const Layout *want, Phase phase) {
@@ -100,7 +101,7 @@ static void demand_of_leaving(Demands *d, int tensor, const Layout *layout) {
 }
 
 static void enter(Demands *d, int tensor) {
-  Version version = version_of(d->routes, &graph_tensor(d->graph, tensor)->layout);
+  Version version = version_of(d->routes, graph_tensor(d->graph, tensor)->layout);
   version.parent = -1;
   version.tensor = tensor;
   vec_push(d->arena, &d->of[tensor], version);
@@ -225,7 +226,7 @@ static RouteCost plan_versions(Arena *arena, Arena *scratch, const Mesh *mesh, R
   for (int v = 0; v < n; v++) layout[v] = versions->at[v].number;
   const RouteCost least = plan_layouts(scratch, mesh, routes, shape, layout, n, parent);
   if (parent[n] >= 0) vec_push(arena, versions, version_of(routes, routes_layout_at(routes, layout[n])));
-  const bool partial = is_partial(&versions->at[0].layout);
+  const bool partial = is_partial(versions->at[0].layout);
   for (int v = 1; v < versions->len; v++) {
     versions->at[v].parent = parent[v];
     versions->at[v].early = partial && parent[v] == 0;
@@ -251,7 +252,7 @@ static void spread_phases(Versions *versions) {
 
 // What is read for reports only, made of the nearest version that the step has anyway. False where none will do.
 static bool attach_reported(const Versions *all, Versions *step, Arena *arena, Routes *routes, int shape) {
-  const bool partial = is_partial(&step->at[0].layout);
+  const bool partial = is_partial(step->at[0].layout);
   for (int v = 1; v < all->len; v++) {
     if (!is_reported(&all->at[v])) continue;
     Version version = all->at[v];
@@ -309,7 +310,6 @@ Phase demands_phase(const Version *version) {
 
 Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model) {
   Demands demands = {.graph = graph, .mesh = mesh, .routes = routes_new(graph->arena, mesh, model), .arena = graph->arena}, *d = &demands;
-  const Layout everywhere = layout_replicated();
   d->of = NEW_ARRAY(graph->arena, Versions, graph->tensors.len);
   for (int t = 0; t < graph->tensors.len; t++)
     if (graph_tensor(graph, t)->producer < 0) enter(d, t);
@@ -318,19 +318,20 @@ Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model)
     demand_of_op(d, op);
     for (int r = 0; r < op_results(op); r++) {
       const int result = op_result(op, r);
-      graph_tensor(graph, result)->layout = result_layout(graph, op, r, mesh);
+      const Layout layout = result_layout(graph, op, r, mesh);
+      graph_set_layout(graph, result, &layout);
       enter(d, result);
     }
   }
   for (int i = 0; i < graph->stores.len; i++)
-    demand_of_leaving(d, graph->stores.at[i].value, &graph_tensor(graph, graph->stores.at[i].state)->layout);
-  for (int i = 0; i < graph->losses.len; i++) demand_of_leaving(d, graph->losses.at[i].tensor, &everywhere);
-  for (int i = 0; i < graph->metrics.len; i++) demand_of_leaving(d, graph->metrics.at[i].tensor, &everywhere);
-  demand_of_leaving(d, graph->gradient_norm, &everywhere);
+    demand_of_leaving(d, graph->stores.at[i].value, graph_tensor(graph, graph->stores.at[i].state)->layout);
+  for (int i = 0; i < graph->losses.len; i++) demand_of_leaving(d, graph->losses.at[i].tensor, &layout_replicated);
+  for (int i = 0; i < graph->metrics.len; i++) demand_of_leaving(d, graph->metrics.at[i].tensor, &layout_replicated);
+  demand_of_leaving(d, graph->gradient_norm, &layout_replicated);
   Arena *scratch = arena_new();
   for (int t = 0; t < graph->tensors.len; t++) {
     const Tensor *tensor = graph_tensor(graph, t);
-    if (d->of[t].len > 2 || (d->of[t].len == 2 && is_partial(&tensor->layout))) plan_tensor(d, scratch, t);
+    if (d->of[t].len > 2 || (d->of[t].len == 2 && is_partial(tensor->layout))) plan_tensor(d, scratch, t);
     else spread_phases(&d->of[t]);
     arena_reset(scratch);
   }

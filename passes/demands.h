@@ -6,8 +6,8 @@
 
 // A tensor in one layout. Version 0 is the tensor as its operator makes it.
 typedef struct Version {
-  Layout layout;
-  int number;    // of the layout, in the routes at hand
+  const Layout *layout;
+  int number;    // of the layout, in the routes at hand, which hold it
   int parent;    // version that this one is made from; -1: version 0
   bool early;    // made as soon as its parent is: the first reduction of partial results
   uint32_t read; // phases that it, or what is made from it, is read in (bits)

@@ -180,7 +180,7 @@ void explain_group(const Explainer *e, int number, ExplainedGroup *g) {
 static bool lies_so(const Explainer *e, int tensor, const OpSharding *s) {
   const Tensor *t = graph_tensor(e->planned->model->train, tensor);
   const Layout layout = plan_layout(s, t, &e->c->mesh);
-  return reshard_axes(&e->c->mesh, &layout, &t->layout) == 0;
+  return reshard_axes(&e->c->mesh, &layout, t->layout) == 0;
 }
 
 bool explain_is_chosen(const Explainer *e, int number, const Candidate *candidate) {

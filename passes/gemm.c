@@ -84,7 +84,7 @@ static bool starts_together(const Program *p, const Kernel *k, const Operand *o)
 // The contraction as a kernel of one statement, its dims merged as far as the operands allow.
 static bool collapse_contraction(Lowering *l, const Graph *graph, const Op *op, int *loop_dim, Roles *r) {
   Kernel *k = &r->kernel;
-  *r = (Roles){.kernel = {.n_dims = op->n_dims, .n_grid = op->n_out}};
+  *r = (Roles){.kernel = {.n_dims = op->n_dims, .n_grid = op->n_out, .dims = NEW_ARRAY(l->scratch, LoopDim, op->n_dims)}};
   Statement s = {.name = op->name, .out = op->out, .reduce = op->reduce, .body = op->body, .out_rank = op->n_out};
   Stage stage = {.n_inner = op->n_dims - op->n_out};
   for (int d = 0; d < op->n_dims; d++) {

@@ -50,7 +50,7 @@ static void add_dims_of(Builder *b, int i, bool rows) {
 static void choose_dims(Builder *b) {
   for (int c = 0; c < IR_MAX_DIMS; c++) b->dim_of[c] = -1;
   for (int rows = 1; rows >= 0; rows--) {
-    bool *done = NEW_ARRAY(b->l->scratch, bool, b->group->ops.len);
+    bool *done = NEW_ARRAY(b->l->building, bool, b->group->ops.len);
     for (int round = 0; round < b->group->ops.len; round++) {
       int largest = -1;
       for (int i = 0; i < b->group->ops.len; i++)
@@ -83,7 +83,7 @@ static const Expr *in_kernel_dims(const Builder *b, int i, const Expr *e) {
   const Op *op = op_at(b, i);
   Index by[IR_MAX_DIMS];
   for (int d = 0; d < op->n_dims; d++) by[d] = index_dim(b->dim_of[b->g->class_of[b->group->ops.at[i]][d]]);
-  return expr_substitute(b->l->arena, e, by, op->n_dims);
+  return expr_substitute(b->l->building, e, by, op->n_dims);
 }
 
 typedef struct ReadCount {
@@ -113,7 +113,7 @@ static Statement statement_of(const Builder *b, int i) {
   const Op *op = op_at(b, i);
   Statement s = {.name = op->name, .out = op->out, .reduce = op->reduce, .out_rank = op->n_out};
   s.body = in_kernel_dims(b, i, op->body);
-  if (op->reduce == REDUCE_ARGMAX) s.place = in_kernel_dims(b, i, expr_index(b->l->arena, op_reduced_position(op)));
+  if (op->reduce == REDUCE_ARGMAX) s.place = in_kernel_dims(b, i, expr_index(b->l->building, op_reduced_position(op)));
   for (int d = 0; d < op->n_out; d++) s.out_dim[d] = b->dim_of[b->g->class_of[b->group->ops.at[i]][d]];
   s.store = needed_outside(b, op->out);
   s.accumulate = lowering_adds_up(b->l, op);
@@ -168,7 +168,7 @@ static void demand_access(void *ctx, const Expr *e) {
   expr_visit(op_at(b, producer)->body, demand_access, &inputs);
   Statement again = statement_of(b, producer);
   again.store = false;
-  vec_push(b->l->arena, &b->kernel.stages.at[d->stage].statements, again);
+  vec_push(b->l->building, &b->kernel.stages.at[d->stage].statements, again);
 }
 
 static void place_statement(Builder *b, int i) {
@@ -181,13 +181,13 @@ static void place_statement(Builder *b, int i) {
   if (stage == b->kernel.stages.len) {
     Stage fresh = {.n_inner = n};
     memcpy(fresh.inner, inner, sizeof *inner * (size_t)n);
-    vec_push(b->l->arena, &b->kernel.stages, fresh);
+    vec_push(b->l->building, &b->kernel.stages, fresh);
   }
   b->stage_of[i] = stage;
   demand.stage = stage;
   demand.cloning = true;
   expr_visit(op_at(b, i)->body, demand_access, &demand);
-  vec_push(b->l->arena, &b->kernel.stages.at[stage].statements, statement_of(b, i));
+  vec_push(b->l->building, &b->kernel.stages.at[stage].statements, statement_of(b, i));
 }
 
 // A clone may leave the value it was made from without a reader: drops statements that nothing reads or stores.
@@ -209,8 +209,8 @@ static void want(Wanted *w, const Expr *e) {
 }
 
 static void drop_dead_statements(Builder *b) {
-  Wanted rows = {.arena = b->l->scratch};   // wanted by later stages
-  Wanted points = {.arena = b->l->scratch}; // wanted in the stage at hand
+  Wanted rows = {.arena = b->l->building};   // wanted by later stages
+  Wanted points = {.arena = b->l->building}; // wanted in the stage at hand
   for (int s = b->kernel.stages.len - 1; s >= 0; s--) {
     Stage *stage = &b->kernel.stages.at[s];
     points.tensors.len = 0;
@@ -238,7 +238,7 @@ static void drop_dead_statements(Builder *b) {
 
 static void add_kernel_tensor(Builder *b, int tensor) {
   if (kernel_find_tensor(&b->kernel, tensor) < 0)
-    vec_push(b->l->arena, &b->kernel.tensors, kernel_tensor(b->l, b->l->arena, b->g->graph, tensor));
+    vec_push(b->l->building, &b->kernel.tensors, kernel_tensor(b->l, b->l->building, b->g->graph, tensor));
 }
 
 static void add_access_tensor(void *ctx, const Expr *e) {
@@ -247,22 +247,13 @@ static void add_access_tensor(void *ctx, const Expr *e) {
 
 static void collect_tensors(Builder *b) {
   enum { USUAL = 6 };
-  vec_renew(b->l->arena, &b->kernel.tensors, USUAL);
+  vec_renew(b->l->building, &b->kernel.tensors, USUAL);
   for (int s = 0; s < b->kernel.stages.len; s++)
     for (int i = 0; i < b->kernel.stages.at[s].statements.len; i++) {
       const Statement *statement = &b->kernel.stages.at[s].statements.at[i];
       add_kernel_tensor(b, statement->out);
       expr_visit(statement->body, add_access_tensor, b);
     }
-}
-
-static Kernel finish(Builder *b) {
-  kernel_collapse(b->l->arena, b->l->program, &b->kernel, -1, false);
-  kernel_find_pins(&b->kernel);
-  kernel_choose_kind(b->l->arena, &b->kernel);
-  kernel_settle_pins(b->l->arena, &b->kernel);
-  if (b->kernel.scatters) kernel_check_scatter(&b->kernel);
-  return b->kernel;
 }
 
 // ---- names and renumbering ---------------------------------------------------------------------------------------
@@ -276,12 +267,12 @@ typedef struct Rename {
 static const Expr *rename_leaf(void *ctx, const Expr *e) {
   const Rename *r = ctx;
   if (e->kind != EXPR_ACCESS) return e;
-  return expr_access_of(r->l->arena, e, r->to[kernel_find_tensor(r->kernel, e->access.tensor)]);
+  return expr_access_of(r->l->building, e, r->to[kernel_find_tensor(r->kernel, e->access.tensor)]);
 }
 
 // From the graph's tensors to the program's.
 static void rename_tensors(Lowering *l, Kernel *k) {
-  Rename r = {l, k, NEW_ARRAY(l->scratch, int, k->tensors.len)};
+  Rename r = {l, k, NEW_ARRAY(l->building, int, k->tensors.len)};
   for (int t = 0; t < k->tensors.len; t++) {
     const KernelTensor *seen = &k->tensors.at[t];
     r.to[t] = l->tensor_of[seen->tensor];
@@ -290,10 +281,10 @@ static void rename_tensors(Lowering *l, Kernel *k) {
   for (int s = 0; s < k->stages.len; s++) {
     Stage *stage = &k->stages.at[s];
     for (int i = 0; i < stage->n_inner; i++)
-      if (stage->at[i] != NULL) stage->at[i] = expr_map(l->arena, stage->at[i], rename_leaf, &r);
+      if (stage->at[i] != NULL) stage->at[i] = expr_map(l->building, stage->at[i], rename_leaf, &r);
     for (int i = 0; i < stage->statements.len; i++) {
       Statement *statement = &stage->statements.at[i];
-      statement->body = expr_map(l->arena, statement->body, rename_leaf, &r);
+      statement->body = expr_map(l->building, statement->body, rename_leaf, &r);
       statement->out = r.to[kernel_find_tensor(k, statement->out)];
     }
   }
@@ -317,7 +308,7 @@ static void note_uses(Kernel *k) {
 
 // The operators' names, in order and without repetition: "bias_relu".
 static const char *kernel_name(const Builder *b) {
-  Text name = {.arena = b->l->arena};
+  Text name = {.arena = b->l->building};
   const char *last = "";
   int shown = 0;
   for (int i = 0; i < b->group->ops.len && shown < 3; i++) {
@@ -331,19 +322,37 @@ static const char *kernel_name(const Builder *b) {
   return text_str(&name);
 }
 
-Kernel kernel_of_group(Lowering *l, const Grouping *g, const Group *group) {
-  Builder b = {.l = l, .g = g, .group = group};
-  b.stage_of = NEW_ARRAY(l->scratch, int, group->ops.len);
+static Kernel *finish(Builder *b, const char *name) {
+  b->kernel.name = name;
+  kernel_collapse(b->l->building, b->l->program, &b->kernel, -1, false);
+  kernel_find_pins(&b->kernel);
+  kernel_choose_kind(b->l->building, &b->kernel);
+  kernel_settle_pins(b->l->building, &b->kernel);
+  if (b->kernel.scatters) kernel_check_scatter(&b->kernel);
+  rename_tensors(b->l, &b->kernel);
+  note_uses(&b->kernel);
+  Kernel *kernel = kernel_copy(b->l->arena, &b->kernel);
+  arena_reset(b->l->building);
+  return kernel;
+}
+
+// ---- kernels of several operators ---------------------------------------------------------------------------------
+
+static void begin(Builder *b, Lowering *l, const Grouping *g, const Group *group) {
+  *b = (Builder){.l = l, .g = g, .group = group};
+  b->kernel.dims = NEW_ARRAY(l->building, LoopDim, IR_MAX_DIMS);
+  b->stage_of = NEW_ARRAY(l->building, int, group->ops.len);
+}
+
+Kernel *kernel_of_group(Lowering *l, const Grouping *g, const Group *group) {
+  Builder b;
+  begin(&b, l, g, group);
   choose_dims(&b);
   for (int i = 0; i < group->ops.len; i++) place_statement(&b, i);
   drop_dead_statements(&b);
   collect_tensors(&b);
   kernel_take_pieces(l, &b.kernel);
-  Kernel kernel = finish(&b);
-  kernel.name = kernel_name(&b);
-  rename_tensors(l, &kernel);
-  note_uses(&kernel);
-  return kernel;
+  return finish(&b, kernel_name(&b));
 }
 
 // Drops the kernel's first dim, which is the loop around it: operands that use it advance by loop strides.
@@ -364,9 +373,9 @@ static void slice_kernel(Lowering *l, Kernel *k, int sliced_out) {
   }
   Index by[IR_MAX_DIMS], index[IR_MAX_RANK];
   for (int d = 0; d < k->n_dims; d++) by[d] = d == 0 ? index_const(0) : index_dim(d - 1);
-  const Expr *access = expr_substitute(l->arena, s->body, by, k->n_dims);
+  const Expr *access = expr_substitute(l->building, s->body, by, k->n_dims);
   for (int i = 1; i < access->access.rank; i++) index[i - 1] = access->access.index[i];
-  s->body = expr_access(l->arena, access->access.tensor, access->type, access->access.rank - 1, index,
+  s->body = expr_access(l->building, access->access.tensor, access->type, access->access.rank - 1, index,
                         access->access.outside);
   for (int i = 1; i < s->out_rank; i++) s->out_dim[i - 1] = s->out_dim[i] - 1;
   s->out_rank--;
@@ -380,14 +389,14 @@ static void slice_kernel(Lowering *l, Kernel *k, int sliced_out) {
 // A kernel of one operator, its dimensions each a class of its own.
 static void begin_alone(Builder *b, Lowering *l, const Grouping *g, int op_id, uint32_t rows) {
   const Op *op = &g->graph->ops.at[op_id];
-  Group *alone = NEW(l->scratch, Group);
+  Group *alone = NEW(l->building, Group);
   *alone = (Group){.kind = GROUP_KERNEL, .phase = op->phase, .rows = rows};
-  vec_push(l->scratch, &alone->ops, op_id);
+  vec_push(l->building, &alone->ops, op_id);
   for (int d = 0; d < op->n_dims; d++) g->class_of[op_id][d] = d;
-  *b = (Builder){.l = l, .g = g, .group = alone, .stage_of = NEW_ARRAY(l->scratch, int, 1)};
+  begin(b, l, g, alone);
 }
 
-Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
+Kernel *kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
   const Op *op = &g->graph->ops.at[op_id];
   Builder b;
   begin_alone(&b, l, g, op_id, (1u << op->n_out) - 1);
@@ -399,12 +408,7 @@ Kernel kernel_of_op(Lowering *l, const Grouping *g, int op_id, bool sliced) {
   // Of the two tensors of a sliced operator one is a buffer of a single slice: a packing's result, a folding's operand.
   const bool packing = op->reduce == REDUCE_NONE && str_eq(op->name, "pack");
   if (sliced) slice_kernel(l, &b.kernel, packing ? op->out : op->body->access.tensor);
-  Kernel kernel = finish(&b);
-  kernel.name = packing ? "pack" : "fold";
-  if (!sliced) kernel.name = kernel_name(&b);
-  rename_tensors(l, &kernel);
-  note_uses(&kernel);
-  return kernel;
+  return finish(&b, !sliced ? kernel_name(&b) : packing ? "pack" : "fold");
 }
 
 // ---- scattering --------------------------------------------------------------------------------------------------
@@ -439,7 +443,7 @@ bool kernel_scatters(const Graph *graph, const Op *op) {
   return pinned != 0 && rows;
 }
 
-Kernel kernel_of_scatter(Lowering *l, const Grouping *g, int op_id) {
+Kernel *kernel_of_scatter(Lowering *l, const Grouping *g, int op_id) {
   const Op *op = &g->graph->ops.at[op_id];
   Builder b;
   begin_alone(&b, l, g, op_id, ((1u << op->n_out) - 1) & ~pinned_outputs(g->graph, op));
@@ -447,9 +451,5 @@ Kernel kernel_of_scatter(Lowering *l, const Grouping *g, int op_id) {
   place_statement(&b, 0);
   collect_tensors(&b);
   b.kernel.scatters = true;
-  Kernel kernel = finish(&b);
-  kernel.name = kernel_name(&b);
-  rename_tensors(l, &kernel);
-  note_uses(&kernel);
-  return kernel;
+  return finish(&b, kernel_name(&b));
 }

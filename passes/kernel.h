@@ -6,13 +6,13 @@
 #include "lowering.h"
 
 // The kernel of the operators ops[0 .. n) of the grouping's group `group`.
-Kernel kernel_of_group(Lowering *lowering, const Grouping *grouping, const Group *group);
+Kernel *kernel_of_group(Lowering *lowering, const Grouping *grouping, const Group *group);
 // The kernel of one operator alone. `sliced`: its first output dimension (plain and first in what it reads) is the loop
 // around it; the kernel does one slice, advancing the operand `whole` by loop strides.
-Kernel kernel_of_op(Lowering *lowering, const Grouping *grouping, int op, bool sliced);
+Kernel *kernel_of_op(Lowering *lowering, const Grouping *grouping, int op, bool sliced);
 // Whether the operator adds to pinned places of its result (ir/pin.h), and so is a kernel that scatters.
 bool kernel_scatters(const Graph *graph, const Op *op);
 // That kernel: its result must be 0 before.
-Kernel kernel_of_scatter(Lowering *lowering, const Grouping *grouping, int op);
+Kernel *kernel_of_scatter(Lowering *lowering, const Grouping *grouping, int op);
 
 #endif

@@ -79,7 +79,7 @@ void kernel_take_pieces(Lowering *l, Kernel *kernel) {
       for (int j = i + 1; j < t->rank; j++) start = extent_mul(start, t->extent[j]);
       if (t->is_piece && !extent_add(start, t->start, &start)) continue;
       if (tensor->is_part && !extent_add(start, tensor->start, &total)) continue;
-      take_piece(l->arena, kernel, t, i--, start);
+      take_piece(l->building, kernel, t, i--, start);
     }
   }
 }

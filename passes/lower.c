@@ -76,8 +76,8 @@ Extent lowering_tensor_extent(Lowering *l, const Tensor *t, int i) {
   const int id = l->strips != NULL ? names_get(&l->graph->tensor_names, t->name) : -1;
   if (id >= 0 && graph_tensor(l->graph, id) == t && l->strips->loop_at[id][i] >= 0)
     return interval(l, l->strips->of_tensor[id], l->strips->loop_at[id][i]);
-  const uint32_t axes = layout_axes_of(&t->layout, l->program->mesh.n_axes, i);
-  return cut_extent(l, t->dim[i], axes, &t->layout.cut[i], t->extent[i]);
+  const uint32_t axes = layout_axes_of(t->layout, l->program->mesh.n_axes, i);
+  return cut_extent(l, t->dim[i], axes, &t->layout->cut[i], t->extent[i]);
 }
 
 // ---- tensors -----------------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
   const char *prefix = str_eq(l->graph->name, "eval") && t->role != ROLE_PARAM && t->role != ROLE_STATE ? "eval_" : "";
   ProgTensor local = {.name = t->name, .role = t->role, .type = t->type, .buffer = -1};
   for (int a = 0; a < MESH_MAX_AXES; a++)
-    local.pin[a] = t->layout.axis[a].kind == LAYOUT_PINNED ? t->layout.axis[a].pin : -1;
+    local.pin[a] = t->layout->axis[a].kind == LAYOUT_PINNED ? t->layout->axis[a].pin : -1;
   local.c_name = unique_c_name(l, c_safe_identifier(l->arena, arena_printf(l->arena, "%s%s", prefix, t->name)));
   set_extents(l, &local, t, slice ? 1 : 0);
   const bool persistent = t->role == ROLE_PARAM || t->role == ROLE_STATE;
@@ -172,9 +172,9 @@ static Step *new_step(Lowering *l, StepKind kind, const Op *op) {
   return step;
 }
 
-static Step *kernel_step(Lowering *l, const Op *op, Kernel kernel) {
+static Step *kernel_step(Lowering *l, const Op *op, Kernel *kernel) {
   Step *step = new_step(l, STEP_KERNEL, op);
-  step->kernel = arena_copy(l->arena, &kernel, sizeof kernel);
+  step->kernel = kernel;
   return step;
 }
 
@@ -545,7 +545,7 @@ void pass_lower(Compilation *c) {
   }
   p->whole_batches = c->whole_batches;
   c->program = p;
-  Lowering lowering = {.arena = c->arena, .scratch = arena_new(), .program = p, .strip_bytes = c->strip_bytes}, *l = &lowering;
+  Lowering lowering = {.arena = c->arena, .scratch = arena_new(), .building = arena_new(), .program = p, .strip_bytes = c->strip_bytes}, *l = &lowering;
   l->c_names.arena = l->stored_names.arena = l->functions.arena = c->arena;
   enter_functions(l, model->init);
   enter_functions(l, model->train);
@@ -561,5 +561,6 @@ void pass_lower(Compilation *c) {
   p->sampled = model->eval->sampled >= 0 ? l->tensor_of[model->eval->sampled] : -1;
   for (int i = 0; i < model->inputs.len; i++) p->inputs.at[i].eval = input_tensor(l, model->inputs.at[i].name);
   enter_scalars(l, false);
+  arena_free(l->building);
   arena_free(l->scratch);
 }

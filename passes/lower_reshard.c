@@ -14,7 +14,7 @@ bool lowering_reshard_in_place(Lowering *l, const Op *op) {
   const Shape shape = shape_of(in);
   const int buffer = l->program->tensors.at[l->tensor_of[op->in]].buffer;
   Reshard step;
-  if (!reshard_find(&mesh, &shape, &in->layout, &out->layout, &step)) return false;
+  if (!reshard_find(&mesh, &shape, in->layout, out->layout, &step)) return false;
   switch (step.kind) {
   case RESHARD_all_reduce:
   case RESHARD_reduce:
@@ -30,7 +30,7 @@ static int element_size(const Lowering *l, const Tensor *t) { return l->program-
 static int stage_for(Lowering *l, const Tensor *tensor, int64_t elements) {
   if (elements == 0) return -1;
   const Tensor stage = {.name = arena_printf(l->arena, "%s.stage", tensor->name), .role = ROLE_VALUE, .type = tensor->type,
-                        .rank = 1, .extent = {elements}, .dim = {"part"}};
+                        .rank = 1, .extent = {elements}, .dim = {"part"}, .layout = &layout_replicated};
   return lowering_new_tensor(l, &stage, false);
 }
 
@@ -48,7 +48,7 @@ static bool batch_is_divided(const Lowering *l, const Layout *parts, const Shape
 // own.
 static void plan_blocks(Lowering *l, Collective *c, const Tensor *tensor, const Shape *shape) {
   const bool gathers = c->kind == RESHARD_all_gather;
-  const Layout *whole = gathers ? &c->to : &c->from, *parts = gathers ? &c->from : &c->to;
+  const Layout *whole = gathers ? c->to : c->from, *parts = gathers ? c->from : c->to;
   const Blocks blocks = reshard_blocks(&l->program->mesh, shape, whole, parts, c->axes);
   c->direct = blocks.in_order && blocks.equal && !batch_is_divided(l, parts, shape, c->axes);
   if (!blocks.in_order) c->stage = stage_for(l, tensor, layout_elements(&l->program->mesh, shape, whole));
@@ -73,22 +73,22 @@ bool lowering_reshard(Lowering *l, const Op *op, Collective *c) {
   const Tensor *in = graph_tensor(l->graph, op->in), *out = graph_tensor(l->graph, op->out);
   const Shape shape = shape_of(in);
   Reshard step;
-  if (!reshard_find(mesh, &shape, &in->layout, &out->layout, &step)) fatal("a change of layout that is not one step");
+  if (!reshard_find(mesh, &shape, in->layout, out->layout, &step)) fatal("a change of layout that is not one step");
   *c = (Collective){.kind = step.kind, .axes = step.axes, .tensor = l->tensor_of[op->in], .dst = l->tensor_of[op->out], .stage = -1};
   c->from = in->layout;
   c->to = out->layout;
   c->rank = in->rank;
   memcpy(c->extent, in->extent, sizeof in->extent);
-  c->bytes = reshard_cost(mesh, &shape, &c->from, &c->to, step, element_size(l, in));
+  c->bytes = reshard_cost(mesh, &shape, c->from, c->to, step, element_size(l, in));
   for (int a = 0; a < mesh->n_axes; a++)
-    if (step.axes >> a & 1 && c->from.axis[a].kind == LAYOUT_PARTIAL) c->reduce = c->from.axis[a].reduce;
+    if (step.axes >> a & 1 && c->from->axis[a].kind == LAYOUT_PARTIAL) c->reduce = c->from->axis[a].reduce;
   const bool gathers = step.kind == RESHARD_all_gather;
   c->count = count_of(&l->program->tensors.at[gathers ? c->tensor : c->dst]);
   if (lowering_reshard_in_place(l, op)) c->dst = c->tensor;
-  if (step.kind == RESHARD_reduce) c->root = root_of(mesh, step.axes, &c->to);
-  if (step.kind == RESHARD_broadcast) c->root = root_of(mesh, step.axes, &c->from);
+  if (step.kind == RESHARD_reduce) c->root = root_of(mesh, step.axes, c->to);
+  if (step.kind == RESHARD_broadcast) c->root = root_of(mesh, step.axes, c->from);
   if (gathers || step.kind == RESHARD_reduce_scatter) plan_blocks(l, c, in, &shape);
   if (reshard_how(step.kind) == RESHARD_MESSAGES)
-    c->stage = stage_for(l, in, reshard_staged(mesh, &shape, &c->from, &c->to));
+    c->stage = stage_for(l, in, reshard_staged(mesh, &shape, c->from, c->to));
   return reshard_how(step.kind) != RESHARD_NOTHING;
 }

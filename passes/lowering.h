@@ -15,7 +15,8 @@ typedef struct Strips Strips;
 
 typedef struct Lowering {
   Arena *arena;
-  Arena *scratch; // of what is known of the graph at hand, forgotten when it is lowered
+  Arena *scratch;  // of what is known of the graph at hand, forgotten when it is lowered
+  Arena *building; // of the kernel at hand, forgotten when it is finished
   Program *program;
   const Graph *graph; // at hand
   int *tensor_of;     // graph tensor -> program tensor

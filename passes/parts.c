@@ -82,7 +82,7 @@ static int viewed(const Graph *graph, int tensor) {
 static bool lies_alike(Lowering *l, const Op *op, int piece) {
   const Tensor *whole = graph_tensor(l->graph, op->out), *part = graph_tensor(l->graph, piece);
   for (int a = 0; a < l->program->mesh.n_axes; a++) {
-    const AxisLayout *x = &whole->layout.axis[a], *y = &part->layout.axis[a];
+    const AxisLayout *x = &whole->layout->axis[a], *y = &part->layout->axis[a];
     if (x->kind != y->kind || (x->kind == LAYOUT_PINNED && x->pin != y->pin)) return false;
     if (x->kind == LAYOUT_PARTIAL || (x->kind == LAYOUT_SHARD && (x->dim == 0 || x->dim != y->dim))) return false;
   }

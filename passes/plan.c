@@ -54,7 +54,7 @@ bool plan_same(const OpSharding *a, const OpSharding *b, const Mesh *mesh) {
 }
 
 Layout plan_layout(const OpSharding *s, const Tensor *t, const Mesh *mesh) {
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   for (int a = 0; a < mesh->n_axes; a++) {
     const int dim = s->dim[a];
     if (s->pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = s->pin[a]};
@@ -111,7 +111,7 @@ void plan_expect_results(const Planner *p, Graph *graph, const Op *op) {
     Layout layout = sharding_result(graph, op, r, &p->mesh);
     for (int a = 0; a < p->mesh.n_axes; a++)
       if (layout.axis[a].kind == LAYOUT_PARTIAL) expect_reduced(p, graph, graph_tensor(graph, op_result(op, r)), &layout, a);
-    graph_tensor(graph, op_result(op, r))->layout = layout;
+    graph_set_layout(graph, op_result(op, r), &layout);
   }
 }
 
@@ -192,10 +192,11 @@ static bool is_open(const Planner *p, const Graph *graph, const Op *op) {
 void plan_settle(const Planner *p, Graph *graph) {
   for (int t = 0; t < graph->tensors.len; t++) {
     Tensor *tensor = graph_tensor(graph, t);
-    tensor->layout = layout_replicated();
+    tensor->layout = &layout_replicated;
     if (tensor->role != ROLE_INPUT && !plan_is_stored(tensor)) continue;
     const OpSharding stored = plan_stored(p, tensor->name);
-    tensor->layout = plan_layout(&stored, tensor, &p->mesh);
+    const Layout layout = plan_layout(&stored, tensor, &p->mesh);
+    graph_set_layout(graph, t, &layout);
   }
   for (int i = 0; i < graph->ops.len; i++) plan_op(p, graph, &graph->ops.at[i], false);
   for (int i = graph->ops.len - 1; i >= 0; i--)

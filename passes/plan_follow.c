@@ -36,17 +36,17 @@ static bool has_no_vote(const Vote *v, int tensor) {
 static void vote(void *ctx, int tensor) {
   Vote *v = ctx;
   const Tensor *t = graph_tensor(v->graph, tensor);
-  const AxisLayout layout = t->layout.axis[v->axis];
+  const AxisLayout layout = t->layout->axis[v->axis];
   if (has_no_vote(v, tensor)) return;
   if (layout.kind == LAYOUT_PINNED) v->pin = v->pin == -1 || v->pin == layout.pin ? layout.pin : -2;
-  if (layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout.cut[layout.dim], t->extent[layout.dim])) return;
+  if (layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout->cut[layout.dim], t->extent[layout.dim])) return;
   const int dim = sharding_dim_of(v->graph, v->op, tensor, layout.dim);
   const bool parts = v->p->mesh.axis[v->axis].size > 1;
   if (dim < 0 || (parts && dim >= v->op->n_out && v->op->reduce == REDUCE_ARGMAX)) return;
   for (int i = 0; i < v->n_dims; i++)
     if (v->dims[i] == dim) return;
   v->dims[v->n_dims] = dim;
-  v->units[v->n_dims++] = t->layout.cut[layout.dim].scale;
+  v->units[v->n_dims++] = t->layout->cut[layout.dim].scale;
 }
 
 // What one split moves, in elements: operands that are cut otherwise, and the result where it is partial.
@@ -60,7 +60,7 @@ static void add_moved(void *ctx, int tensor) {
   Moved *m = ctx;
   const Vote *v = m->vote;
   const Tensor *t = graph_tensor(v->graph, tensor);
-  const AxisLayout layout = t->layout.axis[v->axis];
+  const AxisLayout layout = t->layout->axis[v->axis];
   if (layout.kind != LAYOUT_SHARD || sharding_dim_of(v->graph, v->op, tensor, layout.dim) == m->dim) return;
   bool again = false; // it is cut, along another dimension
   for (int i = 0; i < t->rank; i++) again |= sharding_dim_of(v->graph, v->op, tensor, i) == m->dim;

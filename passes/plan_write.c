@@ -99,7 +99,7 @@ static bool leads(Writer *w, Graph *graph, int id) {
   const PlanChoice follow[MESH_MAX_AXES] = {{.kind = CHOICE_FOLLOW}};
   const int out = graph->ops.at[id].out;
   const Uses *uses = plan_uses(&w->planner, graph, out);
-  const Layout settled = graph_tensor(graph, out)->layout;
+  const Layout *settled = graph_tensor(graph, out)->layout;
   bool leads = false;
   if (follows_rightly(w, graph, id)) return false;
   for (int i = 0; i < uses->ops.len && !leads; i++) {
@@ -136,7 +136,7 @@ static void write_op(Writer *w, Graph *graph, int id) {
 
 // The layouts of the graph's tensors are meanwhile those that operators follow.
 static void write_ops(Writer *w, Graph *graph) {
-  Layout *settled = NEW_ARRAY(w->planner.arena, Layout, graph->tensors.len);
+  const Layout **settled = NEW_ARRAY(w->planner.arena, const Layout *, graph->tensors.len);
   for (int t = 0; t < graph->tensors.len; t++) settled[t] = graph_tensor(graph, t)->layout;
   for (int i = 0; i < graph->ops.len; i++) {
     if (plan_has_choice(graph, &graph->ops.at[i])) write_op(w, graph, i);

@@ -62,8 +62,8 @@ static double local_elements(const Rematerialiser *r, int tensor) {
   const Tensor *t = graph_tensor(r->graph, tensor);
   double elements = 1;
   for (int i = 0; i < t->rank; i++) {
-    const uint32_t axes = layout_axes_of(&t->layout, r->mesh->n_axes, i);
-    elements *= (double)(axes != 0 ? cut_block(r->mesh, 0, axes, &t->layout.cut[i], t->extent[i]).len : t->extent[i]);
+    const uint32_t axes = layout_axes_of(t->layout, r->mesh->n_axes, i);
+    elements *= (double)(axes != 0 ? cut_block(r->mesh, 0, axes, &t->layout->cut[i], t->extent[i]).len : t->extent[i]);
   }
   return elements;
 }

@@ -92,7 +92,7 @@ static Option option_of(const Layout *layout, int a) {
 static int number_of_options(Routes *routes, const int *option, const Layout *layout) {
   const int n_axes = routes->mesh->n_axes, number = numbers_of(&routes->layout_numbers, option, sizeof *option * (size_t)n_axes);
   if (number < routes->layouts.len) return number;
-  Known known = {.layout = layout != NULL ? *layout : layout_replicated()};
+  Known known = {.layout = layout != NULL ? *layout : layout_replicated};
   memcpy(known.option, option, sizeof *option * (size_t)n_axes);
   for (int a = 0; a < n_axes && layout == NULL; a++) {
     const Option *of_axis = &routes->options.at[option[a]];

@@ -112,19 +112,19 @@ static bool divides(const OpSharding *sharding, const Mesh *mesh) {
 
 Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh *mesh) {
   if (op->kind != OP_COMPUTE) return through_view(graph, op, false, mesh);
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   bool taken[IR_MAX_DIMS] = {false}; // a dimension that cuts two dimensions of the tensor cuts the first
   for (int i = 0; divides(&op->sharding, mesh) && i < graph_tensor(graph, tensor)->rank; i++) operand_dim(graph, op, tensor, i, mesh, taken, &layout);
   for (int a = 0; a < mesh->n_axes; a++) {
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
-    if (op->sharding.pending[a] && graph_tensor(graph, tensor)->layout.axis[a].kind == LAYOUT_PARTIAL)
-      layout.axis[a] = graph_tensor(graph, tensor)->layout.axis[a];
+    if (op->sharding.pending[a] && graph_tensor(graph, tensor)->layout->axis[a].kind == LAYOUT_PARTIAL)
+      layout.axis[a] = graph_tensor(graph, tensor)->layout->axis[a];
   }
   return layout;
 }
 
 Layout sharding_argument(const Op *op, const OpaqueArg *arg, const Mesh *mesh) {
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   for (int a = 0; a < mesh->n_axes; a++) {
     const int dim = op->sharding.dim[a];
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
@@ -148,7 +148,7 @@ static Layout opaque_result(const Op *op, int result, const Mesh *mesh) {
 Layout sharding_result(const Graph *graph, const Op *op, int result, const Mesh *mesh) {
   if (op->kind == OP_OPAQUE) return opaque_result(op, result, mesh);
   if (op->kind != OP_COMPUTE) return through_view(graph, op, true, mesh);
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   for (int a = 0; a < mesh->n_axes; a++) {
     const int dim = op->sharding.dim[a];
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
@@ -199,21 +199,21 @@ int sharding_through_view(const Tensor *in, const Tensor *out, int dim, int64_t 
 // result's own. Of two dimensions that go into one of the result, one of extent 1 and one behind it, the first is passed on.
 static Layout through_view(const Graph *graph, const Op *op, bool forward, const Mesh *mesh) {
   const Tensor *in = graph_tensor(graph, op->in), *out = graph_tensor(graph, op->out);
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   int source[LAYOUT_MAX_RANK]; // by dimension of the result: that of the operand which cuts it
   for (int d = 0; d < out->rank; d++) source[d] = -1;
   for (int a = 0; a < mesh->n_axes; a++) {
-    const AxisLayout axis = in->layout.axis[a];
+    const AxisLayout axis = in->layout->axis[a];
     if (axis.kind == LAYOUT_PINNED) layout.axis[a] = axis;
     if (op->sharding.pending[a]) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
-    if (axis.kind != LAYOUT_SHARD || !cut_is_plain(&in->layout.cut[axis.dim], in->extent[axis.dim])) continue;
+    if (axis.kind != LAYOUT_SHARD || !cut_is_plain(&in->layout->cut[axis.dim], in->extent[axis.dim])) continue;
     int64_t unit;
-    const int dim = sharding_through_view(in, out, axis.dim, in->layout.cut[axis.dim].scale, &unit);
+    const int dim = sharding_through_view(in, out, axis.dim, in->layout->cut[axis.dim].scale, &unit);
     if (dim < 0 || (source[dim] >= 0 && source[dim] != axis.dim)) continue;
     source[dim] = axis.dim;
     const int there = forward ? dim : axis.dim;
     layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = there};
-    layout.cut[there] = forward ? cut_plain(out->extent[dim], unit) : in->layout.cut[axis.dim];
+    layout.cut[there] = forward ? cut_plain(out->extent[dim], unit) : in->layout->cut[axis.dim];
   }
   return layout;
 }

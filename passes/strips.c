@@ -413,17 +413,19 @@ static void find(Finder *f, bool across) {
   join_groups(f);
   for (int g = 0; g < f->g->groups.len; g++) memset(f->loop_of[g], -1, sizeof f->loop_of[g]);
   for (int t = 0; t < f->graph->tensors.len; t++) memset(f->loop_at[t], -1, sizeof f->loop_at[t]);
-  Strip *of_root = NEW_ARRAY(f->arena, Strip, f->g->groups.len);
+  Strip **of_root = NEW_ARRAY(f->arena, Strip *, f->g->groups.len);
   for (int i = 0; i < f->g->groups.len; i++) {
     const int group = f->g->order[i];
-    Strip *s = &of_root[root(f, group)];
     if (f->strips->of_group[group] >= 0 || !can_be_in_strip(group_at(f, group))) continue;
+    Strip **at = &of_root[root(f, group)];
+    if (*at == NULL) *at = NEW(f->arena, Strip);
+    Strip *s = *at;
     vec_push(f->arena, &s->groups, group);
     if (group_at(f, group)->phase > s->phase) s->phase = group_at(f, group)->phase;
   }
   for (int i = 0; i < f->g->groups.len; i++) {
-    Strip *s = &of_root[root(f, f->g->order[i])];
-    if (s->groups.len > 1 && s->groups.at[0] == f->g->order[i]) try_strip(f, s);
+    Strip *s = of_root[root(f, f->g->order[i])];
+    if (s != NULL && s->groups.len > 1 && s->groups.at[0] == f->g->order[i]) try_strip(f, s);
   }
 }
 

@@ -18,7 +18,7 @@ typedef struct Reader {
 
 // The dimension of a tensor that is the batch, or -1.
 static int batch_dim(const Graph *graph, int tensor, int axis) {
-  const AxisLayout *layout = &graph_tensor(graph, tensor)->layout.axis[axis];
+  const AxisLayout *layout = &graph_tensor(graph, tensor)->layout->axis[axis];
   return layout->kind == LAYOUT_SHARD ? layout->dim : -1;
 }
 

@@ -31,8 +31,8 @@ static NetworkChange change_of(const Builder *b, const Op *op, int root) {
   } else {
     const CostModel types = {.f64 = c->model->f64};
     const Shape shape = shape_of(in);
-    if (!reshard_find(&c->mesh, &shape, &in->layout, &out->layout, &step)) fatal("a change of layout that is not one step");
-    change.bytes = reshard_cost(&c->mesh, &shape, &in->layout, &out->layout, step, cost_element(&types, in->type));
+    if (!reshard_find(&c->mesh, &shape, in->layout, out->layout, &step)) fatal("a change of layout that is not one step");
+    change.bytes = reshard_cost(&c->mesh, &shape, in->layout, out->layout, step, cost_element(&types, in->type));
   }
   change.kind = reshard_name(step.kind);
   change.nothing = reshard_how(step.kind) == RESHARD_NOTHING;
@@ -82,8 +82,8 @@ static int add_node(Builder *b, NetworkNode node) {
 static OpSharding sharding_of_input(const Tensor *t, const Mesh *mesh) {
   OpSharding s = sharding_replicate();
   for (int a = 0; a < mesh->n_axes; a++) {
-    if (t->layout.axis[a].kind == LAYOUT_SHARD) plan_split(&s, a, t->layout.axis[a].dim, t->layout.cut[t->layout.axis[a].dim].scale, mesh);
-    if (t->layout.axis[a].kind == LAYOUT_PINNED) s.pin[a] = t->layout.axis[a].pin;
+    if (t->layout->axis[a].kind == LAYOUT_SHARD) plan_split(&s, a, t->layout->axis[a].dim, t->layout->cut[t->layout->axis[a].dim].scale, mesh);
+    if (t->layout->axis[a].kind == LAYOUT_PINNED) s.pin[a] = t->layout->axis[a].pin;
   }
   return s;
 }
@@ -158,7 +158,7 @@ static void add_nodes(Builder *b) {
 static double held_bytes(const Builder *b, const Tensor *t) {
   const CostModel types = {.f64 = b->c->model->f64};
   const Shape shape = shape_of(t);
-  return (double)layout_elements(&b->c->mesh, &shape, &t->layout) * cost_element(&types, t->type);
+  return (double)layout_elements(&b->c->mesh, &shape, t->layout) * cost_element(&types, t->type);
 }
 
 static void count_stored(Builder *b, NetworkNode *node, int tensor) {
@@ -199,7 +199,7 @@ static int node_of(const Builder *b, const Op *op) {
 }
 
 static bool reduces(const Graph *graph, const Op *op) {
-  const Layout *in = &graph_tensor(graph, op->in)->layout, *out = &graph_tensor(graph, op->out)->layout;
+  const Layout *in = graph_tensor(graph, op->in)->layout, *out = graph_tensor(graph, op->out)->layout;
   for (int a = 0; a < MESH_MAX_AXES; a++)
     if (in->axis[a].kind == LAYOUT_PARTIAL && out->axis[a].kind != LAYOUT_PARTIAL) return true;
   return false;

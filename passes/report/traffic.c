@@ -37,7 +37,7 @@ static Block held(const Traffic *t, const Collective *c, const Layout *layout, i
 static double common(const Traffic *t, const Collective *c, int sender, int receiver) {
   double elements = 1;
   for (int d = 0; d < c->rank; d++) {
-    const Block a = held(t, c, &c->from, sender, d), b = held(t, c, &c->to, receiver, d);
+    const Block a = held(t, c, c->from, sender, d), b = held(t, c, c->to, receiver, d);
     elements *= (double)max_i64(0, min_i64(a.lo + a.len, b.lo + b.len) - max_i64(a.lo, b.lo));
   }
   return elements;
@@ -46,7 +46,7 @@ static double common(const Traffic *t, const Collective *c, int sender, int rece
 // Along an axis where several ranks hold the same, each gives to those at its own place.
 static bool gives(const Traffic *t, const Collective *c, int sender, int receiver) {
   for (int a = 0; a < t->mesh->n_axes; a++) {
-    const AxisLayout *from = &c->from.axis[a], *to = &c->to.axis[a];
+    const AxisLayout *from = &c->from->axis[a], *to = &c->to->axis[a];
     const int at = mesh_coordinate(t->mesh, sender, 1u << a), by = mesh_coordinate(t->mesh, receiver, 1u << a);
     if (to->kind == LAYOUT_PINNED && to->pin != by) return false;
     if (from->kind == LAYOUT_PINNED ? from->pin != at : from->kind != LAYOUT_SHARD && at != by) return false;

@@ -98,7 +98,7 @@ static double stored_bytes(const Footprint *f, int number) {
   double sum = 0;
   for (int i = 0; group->kind == GROUP_PARAM && i < f->p->planner.kept[group->tensor].len; i++) {
     const Tensor *t = graph_tensor(f->graph, f->p->planner.kept[group->tensor].at[i]);
-    sum += block_bytes(f, t, &t->layout);
+    sum += block_bytes(f, t, t->layout);
   }
   return sum;
 }
@@ -176,7 +176,7 @@ static double work_of_group(const Footprint *f, const Group *group) {
     Work work = {f, &f->graph->ops.at[group->ops.at[i]], bulge, 0};
     if (work.op->kind != OP_COMPUTE) continue;
     op_visit_reads(work.op, add_operand, &work);
-    add_tensor(&work, work.op->out, &graph_tensor(f->graph, work.op->out)->layout);
+    add_tensor(&work, work.op->out, graph_tensor(f->graph, work.op->out)->layout);
     most = fmax(most, work.bytes);
   }
   return most;

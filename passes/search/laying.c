@@ -8,16 +8,19 @@ static bool is_optimizer_state(const Tensor *t) { return t->role == ROLE_STATE &
 // The optimizer's states lie as the update is divided.
 void problem_lay_stored(SearchProblem *p, int number, const Candidate *candidate) {
   const Group *group = &p->groups.list.at[number];
-  const Graph *graph = p->groups.graph;
+  Graph *graph = p->model->train;
   const OpSharding own = candidate_sharding(group, candidate, -1, p->cost.mesh);
-  Tensor *t = graph_tensor(graph, group->tensor);
-  t->layout = plan_layout(&own, t, p->cost.mesh);
+  const Tensor *t = graph_tensor(graph, group->tensor);
+  const Layout layout = plan_layout(&own, t, p->cost.mesh);
+  graph_set_layout(graph, group->tensor, &layout);
   const int update = group_update(&p->groups, group);
   const OpSharding of_update = candidate_sharding(group, candidate, update, p->cost.mesh);
   for (int s = 0; s < p->planner.kept[group->tensor].len && group->kind == GROUP_PARAM; s++) {
-    Tensor *state = graph_tensor(graph, p->planner.kept[group->tensor].at[s]);
-    const bool same = plan_same_shape(state, t);
-    if (is_optimizer_state(state)) state->layout = same ? plan_layout(&of_update, state, p->cost.mesh) : layout_replicated();
+    const int id = p->planner.kept[group->tensor].at[s];
+    const Tensor *state = graph_tensor(graph, id);
+    if (!is_optimizer_state(state)) continue;
+    const Layout as_update = plan_same_shape(state, t) ? plan_layout(&of_update, state, p->cost.mesh) : layout_replicated;
+    graph_set_layout(graph, id, &as_update);
   }
 }
 
@@ -31,7 +34,7 @@ void problem_lay_op(SearchProblem *p, const Group *group, int id, const Candidat
     Layout layout = sharding_result(graph, op, r, mesh);
     for (int a = 0; a < mesh->n_axes; a++)
       if (layout.axis[a].kind == LAYOUT_PARTIAL && mesh->axis[a].size == 1) layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
-    graph_tensor(graph, op_result(op, r))->layout = layout;
+    graph_set_layout(graph, op_result(op, r), &layout);
   }
 }
 

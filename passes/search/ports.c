@@ -90,7 +90,7 @@ static void note_dims(Filler *f) {
 static void lay_outcome(const Filler *f, int op, const Outcome *outcome) {
   f->actors[op].op->sharding = outcome->sharding;
   for (int r = 0; r < op_results(f->actors[op].op); r++)
-    graph_tensor(f->graph, op_result(f->actors[op].op, r))->layout = *routes_layout_at(f->p->routes, outcome->made[r]);
+    graph_set_layout(f->p->model->train, op_result(f->actors[op].op, r), routes_layout_at(f->p->routes, outcome->made[r]));
 }
 
 static Outcome make_outcome(Filler *f, const Candidate *candidate, int number) {
@@ -99,7 +99,7 @@ static Outcome make_outcome(Filler *f, const Candidate *candidate, int number) {
   if (op->kind == OP_VIEW && actor->source != STORED) lay_outcome(f, actor->source, &f->outcomes.at[f->now[actor->source]]);
   problem_lay_op(f->p, f->group, f->group->ops.at[number], candidate);
   int *made = NEW_ARRAY(f->scratch, int, op_results(op)), *want = NEW_ARRAY(f->scratch, int, actor->reads.len);
-  for (int r = 0; r < op_results(op); r++) made[r] = routes_layout(f->p->routes, &graph_tensor(f->graph, op_result(op, r))->layout);
+  for (int r = 0; r < op_results(op); r++) made[r] = routes_layout(f->p->routes, graph_tensor(f->graph, op_result(op, r))->layout);
   for (int i = 0; i < actor->reads.len; i++) {
     const OpaqueArg *arg = op->kind == OP_OPAQUE ? actor->args.at[i] : NULL;
     Layout layout = demands_want(f->graph, op, actor->reads.at[i], arg, f->p->cost.mesh);
@@ -181,13 +181,13 @@ static int state_of(Filler *f, int number) {
   int *state = NEW_ARRAY(f->scratch, int, 1 + shore->reads.len + shore->leaves.len), n = 1; // made, wanted ...
   state[0] = -1;
   if (shore->own && shore->maker.op != STORED) state[0] = f->outcomes.at[f->now[shore->maker.op]].made[shore->maker.at];
-  else if (shore->own) state[0] = routes_layout(f->p->routes, &graph_tensor(f->graph, port->tensor)->layout);
+  else if (shore->own) state[0] = routes_layout(f->p->routes, graph_tensor(f->graph, port->tensor)->layout);
   for (int i = 0; i < shore->reads.len; i++)
     add_want(state, &n, f->outcomes.at[f->now[shore->reads.at[i].op]].want[shore->reads.at[i].at]);
   for (int i = 0; i < shore->leaves.len; i++) {
     const int stored = shore->leaves.at[i];
-    const Layout layout = stored >= 0 ? graph_tensor(f->graph, stored)->layout : layout_replicated();
-    add_want(state, &n, routes_layout(f->p->routes, &layout));
+    const Layout *layout = stored >= 0 ? graph_tensor(f->graph, stored)->layout : &layout_replicated;
+    add_want(state, &n, routes_layout(f->p->routes, layout));
   }
   const int found = numbers_of(&f->ports->state_numbers, state, sizeof *state * (size_t)n);
   if (found == f->ports->states.len) {

@@ -109,7 +109,7 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   p->groups = space->before != NULL ? space->before->groups : groups_of_graph(&p->planner);
   if (space->before == NULL) p->groups = groups_in_parts(&p->groups, space->parts);
   p->groups.planner = &p->planner;
-  for (int t = 0; t < p->groups.graph->tensors.len; t++) graph_tensor(p->groups.graph, t)->layout = layout_replicated();
+  for (int t = 0; t < p->groups.graph->tensors.len; t++) graph_tensor(p->groups.graph, t)->layout = &layout_replicated;
   for (int i = 0; i < p->groups.graph->ops.len; i++) p->model->train->ops.at[i].sharding = sharding_replicate();
   const bool built = list_candidates(p, space) && fill(p, space->most);
   arena_free(p->scratch);

@@ -38,7 +38,7 @@ static int resolved(Tables *t, int made, int want) {
 
 // The key of what a tensor costs: its shape, how it is made, and the different layouts that are wanted beside that.
 static void find_wants(Tables *t, int shape, const int *state, int n) {
-  const Layout whole = layout_replicated();
+  const Layout whole = layout_replicated;
   int made = -1;
   for (int i = 0; i < n; i++)
     if (t->ports->states.at[state[i]].made >= 0) made = t->ports->states.at[state[i]].made;

@@ -18,7 +18,7 @@ static const double LAUNCH = 1e-6;
 static Mesh mesh_of(int a, int b) { return (Mesh){.n_axes = 3, .axis = {{"a", a}, {"b", b}, {"batch", 1}}}; }
 
 static Layout along(uint32_t axes, AxisLayout how, const Shape *shape) {
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   for (int a = 0; a < 2; a++)
     if (axes >> a & 1) layout.axis[a] = how;
   if (how.kind == LAYOUT_SHARD) layout.cut[how.dim] = cut_plain(shape->extent[how.dim], 1);
@@ -205,7 +205,7 @@ static void wants_are_paid_once(void) {
   const CostModel model = cost_model(arena, &two_levels, &mesh, false);
   Routes *routes = routes_new(arena, &mesh, &model);
   const Tensor t = {.name = "t", .rank = 2, .extent = {1000, 1000}};
-  const Layout sums = along(2, sum, &large), every = layout_replicated(), rest = along(2, rows, &large);
+  const Layout sums = along(2, sum, &large), every = layout_replicated, rest = along(2, rows, &large);
   const int shape = routes_shape(routes, &t), partial = routes_layout(routes, &sums), all = routes_layout(routes, &every),
             part = routes_layout(routes, &rest), want[] = {all, all, part, partial};
   const double reduced = cost(&mesh, &large, 2, sum, whole, RESHARD_all_reduce);

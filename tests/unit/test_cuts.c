@@ -69,8 +69,8 @@ static double lowered_bytes(const char *text, const Mesh *mesh, const Plan *plan
     const Tensor *from = graph_tensor(c.model->train, op->in), *to = graph_tensor(c.model->train, op->out);
     const Shape shape = shape_of(from);
     Reshard step;
-    CHECK(reshard_find(&c.mesh, &shape, &from->layout, &to->layout, &step));
-    bytes += reshard_cost(&c.mesh, &shape, &from->layout, &to->layout, step, 4) * mesh_ranks(&c.mesh);
+    CHECK(reshard_find(&c.mesh, &shape, from->layout, to->layout, &step));
+    bytes += reshard_cost(&c.mesh, &shape, from->layout, to->layout, step, 4) * mesh_ranks(&c.mesh);
   }
   arena_free(arena);
   return bytes;

@@ -34,7 +34,9 @@ static Step *add_all_reduce(Fixture *f, ProcedureKind kind, int tensor) {
   Step *step = new_step(f, kind, STEP_COLLECTIVE, "all_reduce");
   *(step->collective = NEW(f->program.arena, Collective)) = (Collective){
       .kind = RESHARD_all_reduce, .axes = 1, .tensor = tensor, .dst = tensor, .reduce = REDUCE_SUM, .stage = -1};
-  step->collective->from.axis[0] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
+  static const Layout partial = {.axis[0] = {.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM}};
+  step->collective->from = &partial;
+  step->collective->to = &layout_replicated;
   return step;
 }
 

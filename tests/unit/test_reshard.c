@@ -48,7 +48,7 @@ static bool is_step(Reshard step, ReshardKind kind, uint32_t axes) { return step
 static void routes_are_those_expected(void) {
   const Shape shape = {2, {16, 24}};
   const double n = 16 * 24 * 4;
-  const Layout whole = layout_replicated();
+  const Layout whole = layout_replicated;
   Reshard s[ROUTE_MAX_STEPS];
 
   // What is summed over all ranks is summed at once.
@@ -90,7 +90,7 @@ static void blocks_must_nest(void) {
     for (int64_t extent = 5; extent < 14; extent++) {
       const Shape shape = {1, {extent}};
       const AxisLayout whole = {.kind = LAYOUT_REPLICATED}, batch = batches == 1 ? shard(0) : whole;
-      const Layout slow = with(with(layout_replicated(), 2, batch, &shape), 0, shard(0), &shape), both = with(slow, 1, shard(0), &shape);
+      const Layout slow = with(with(layout_replicated, 2, batch, &shape), 0, shard(0), &shape), both = with(slow, 1, shard(0), &shape);
       const Layout fast = with(with(both, 0, whole, &shape), 1, shard(0), &shape);
       Reshard step;
       CHECK(reshard_find(&mesh, &shape, &both, &slow, &step) && is_step(step, RESHARD_all_gather, 2));
@@ -108,7 +108,7 @@ static void blocks_must_nest(void) {
 static void short_batches_are_another_layout(void) {
   Mesh mesh = two_axes;
   const Shape shape = {2, {16, 24}};
-  const Layout fixed = with(layout_replicated(), 0, shard(0), &shape), batch = with(fixed, 2, shard(0), &shape);
+  const Layout fixed = with(layout_replicated, 0, shard(0), &shape), batch = with(fixed, 2, shard(0), &shape);
   Reshard step;
   CHECK_INT(reshard_axes(&mesh, &fixed, &batch), 0);
   mesh.partial_batches = true;
@@ -120,7 +120,7 @@ static void short_batches_are_another_layout(void) {
 static void what_a_rank_has_does_not_move(void) {
   Mesh mesh = two_axes;
   const Shape shape = {2, {24, 5}};
-  const Layout elements = with(with(layout_replicated(), 0, shard(0), &shape), 1, shard(0), &shape);
+  const Layout elements = with(with(layout_replicated, 0, shard(0), &shape), 1, shard(0), &shape);
   Layout threes = elements, twos = elements, narrow = elements;
   Reshard step;
   threes.cut[0] = cut_plain(24, 3);  // 8 units for 8 ranks
@@ -132,7 +132,7 @@ static void what_a_rank_has_does_not_move(void) {
   CHECK(reshard_find(&mesh, &shape, &elements, &twos, &step) && is_step(step, RESHARD_exchange, 3));
   CHECK(reshard_find(&mesh, &shape, &elements, &narrow, &step) && is_step(step, RESHARD_slice, 3));
   // The same along one axis, beside a cut of the batch, the end of which is not known, in the same and in other units.
-  Layout one = with(layout_replicated(), 1, shard(0), &shape), units = one;
+  Layout one = with(layout_replicated, 1, shard(0), &shape), units = one;
   units.cut[0] = cut_plain(24, 6);
   CHECK(reshard_find(&mesh, &shape, &one, &units, &step) && is_step(step, RESHARD_same, 2));
   one.axis[2] = units.axis[2] = shard(0);
@@ -188,7 +188,7 @@ static void list_states(Ways *w, Layout layout, const Layout *from, int axis) {
 }
 
 static Layout draw_layout(uint32_t *random, const Mesh *mesh, const Shape *shape, bool partial) {
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   for (int a = 0; a < mesh->n_axes; a++) {
     *random = *random * 1664525u + 1013904223u;
     const int k = (int)(*random >> 16) % (shape->rank + (partial ? 4 : 3));
@@ -213,7 +213,7 @@ static void no_way_is_cheaper(void) {
     if (reshard_axes(mesh, &from, &to) == 0) continue;
     static Ways ways;
     ways = (Ways){.mesh = mesh, .shape = shape, .to = &to, .least = {1e300, 0}};
-    list_states(&ways, layout_replicated(), &from, 0);
+    list_states(&ways, layout_replicated, &from, 0);
     walk(&ways, &from, (RouteCost){0, 0}, 0);
     Reshard steps[ROUTE_MAX_STEPS];
     const Route found = route(mesh, shape, from, to, steps);
@@ -232,7 +232,7 @@ static int below(uint32_t *random, int n) {
 
 // Blocks in units, windows, pins, and axes of all sizes.
 static Layout draw_any(uint32_t *random, const Mesh *mesh, const Shape *shape, bool windows) {
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   for (int i = 0; i < shape->rank; i++) {
     const int64_t unit = shape->extent[i] % 2 == 0 && below(random, 3) == 0 ? 2 : 1;
     layout.cut[i] = cut_plain(shape->extent[i], unit);
@@ -345,7 +345,7 @@ static double seconds_to_windows(int n_axes) {
   Arena *arena = arena_new();
   const CostModel model = cost_model(arena, &machine, &mesh, false);
   Routes *routes = routes_new(arena, &mesh, &model);
-  Layout from = layout_replicated(), to = layout_replicated();
+  Layout from = layout_replicated, to = layout_replicated;
   for (int a = 1; a < n_axes; a++) from = with(from, a, shard(0), &shape);
   for (int a = 0; a < n_axes; a++) to = with(to, a, shard(0), &shape);
   to.cut[0].before = 1;

@@ -13,7 +13,7 @@ static int below(uint32_t *random, int n) {
 }
 
 static Layout draw_layout(uint32_t *random, const Mesh *mesh, const Shape *shape) {
-  Layout layout = layout_replicated();
+  Layout layout = layout_replicated;
   for (int a = 0; a < mesh->n_axes; a++) {
     const int k = below(random, shape->rank + 2);
     if (k < shape->rank) layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = (int8_t)k};
@@ -56,9 +56,10 @@ static void messages_are_what_moves(void) {
     const Mesh *mesh = &meshes[trial % 2];
     Shape shape = {.rank = 1 + below(&random, 3)};
     for (int d = 0; d < shape.rank; d++) shape.extent[d] = 1 + below(&random, 12);
-    Collective c = {.kind = RESHARD_exchange, .axes = 1, .rank = shape.rank, .from = draw_layout(&random, mesh, &shape), .to = draw_layout(&random, mesh, &shape)};
+    const Layout from = draw_layout(&random, mesh, &shape), to = draw_layout(&random, mesh, &shape);
+    Collective c = {.kind = RESHARD_exchange, .axes = 1, .rank = shape.rank, .from = &from, .to = &to};
     memcpy(c.extent, shape.extent, sizeof shape.extent);
-    const int64_t moved = reshard_moved(mesh, &shape, &c.from, &c.to);
+    const int64_t moved = reshard_moved(mesh, &shape, c.from, c.to);
     CHECK_INT((int64_t)busiest(arena, mesh, &c, &pairs), 4 * moved);
     moving += moved > 0;
     arena_free(arena);
