@@ -106,6 +106,9 @@ int driver_measure(Driver *d, const AstFile *file) {
     else profile_program_add(program, &c, &plan);
   }
   if (diag_problems(&problems)) return EXIT_INPUT;
+  if (!d->options.quiet)
+    fprintf(stderr, "parcc: %d operators to measure, in about %.2g s on a device of %s, and collectives where it is started on several\n",
+            profile_program_operators(program), profile_program_seconds(program), c.machine->name);
   return driver_write(d, d->options.out, codegen_print(profile_program_end(program))) ? EXIT_RIGHT : EXIT_INPUT;
 }
 

@@ -297,7 +297,7 @@ static const OptionSpec table[] = {
     {'D', NULL, "NAME=VALUE", apply_define, "set a parameter of the model"},
     {0, "dtype", "f32|f64", apply_dtype, "the type of real numbers (default f32)"},
     {0, "machine", "NAME|FILE", apply_machine, "the machine the program is for: a name (--machine=list prints them), or a file like those of samples/machines"},
-    {0, "profile", "FILE", apply_profile, "times of operators that were measured on the machine: they count in place of formulas"},
+    {0, "profile", "FILE", apply_profile, "times of operators and collectives that were measured on the machine: they count in place of formulas"},
     {0, "profile-out", "FILE", apply_profile_out, "write a profile of the plan's operators, as predicted; a program is written only with -o"},
     {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},

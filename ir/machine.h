@@ -40,7 +40,7 @@ typedef struct Machine {
   MachineDevice device;
   int n_levels;
   MachineLevel level[MACHINE_MAX_LEVELS]; // from the devices outwards: level[0] joins devices
-  const struct Profile *profile; // times of operators that were measured on it; NULL: none
+  const struct Profile *profile; // times that were measured on it; NULL: none
 } Machine;
 
 int machine_devices(const Machine *machine);

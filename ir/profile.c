@@ -71,7 +71,9 @@ static const char *take_what(Reader *r, Loc *loc) {
   Text text = {.arena = r->problems->arena};
   const char *from = r->at, *wrong, *what;
   const char *rest = arena_strndup(text.arena, from, (size_t)(r->end - from));
-  if (!profile_key_right(rest, &wrong, &what) || wrong < rest + (r->end - from)) {
+  ProfileLink link;
+  const bool right = profile_link_begins(rest) ? profile_link_read(rest, &link, &wrong, &what) : profile_key_right(rest, &wrong, &what);
+  if (!right || wrong < rest + (r->end - from)) {
     const char *at = from + (wrong - rest), *stop = at + 1;
     while (stop < r->end && !is_blank(*stop)) stop++;
     problem_add(r->problems, place_of(r, at, stop), "expected %s", what);
@@ -107,6 +109,9 @@ static void read_entry(Reader *r) {
   }
   names_set(&r->profile.numbers, what, r->profile.seconds.len);
   vec_push(r->problems->arena, &r->profile.seconds, seconds);
+  ProfileLink link;
+  const char *at, *expected;
+  if (profile_link_read(what, &link, &at, &expected)) profile_links_add(r->problems->arena, &r->profile.links, &link, seconds);
   vec_push(r->problems->arena, &r->places, loc);
 }
 

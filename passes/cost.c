@@ -5,6 +5,7 @@
 //   ring          launch + rounds * sum over levels (hops * latency) + bytes * seconds a byte of the slowest level
 //   tree          the same with twice the depth in place of hops, and bytes that no rank keeps back; the cheaper one of both
 //   messages      the same with what a rank sends out of each unit, and as many latencies as messages that do not go at once
+//                 each of these as measured, if a profile says so
 //   local change  nothing where a rank keeps what it has; else launch + what it reads and writes / bandwidth of the memory
 #include "cost.h"
 
@@ -98,11 +99,15 @@ StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout
   AxisLinks found;
   const AxisLinks *links = model->links != NULL ? &model->links[step.axes] : &found;
   if (model->links == NULL) found = cost_links(model->machine, model->mesh, step.axes);
+  const LinkCurve *measured = links->measured[step.kind];
   const int rounds = reshard_rounds(step.kind);
   const Transfer t = step.kind == RESHARD_all_reduce ? all_reduced(model, links, bytes, rounds)
                      : pattern == RESHARD_RING       ? over_ring(model, links, bytes, rounds, false)
                                                      : by_messages(model, links, bytes, pattern);
-  return (StepCost){device->launch + t.latency + t.bandwidth, bytes, t.level};
+  // The table's bytes grow with those of the tensor, which is what was measured.
+  const double seconds = measured != NULL ? link_curve_seconds(measured, bytes / reshard_bytes(step.kind, 1, links->ranks, 0))
+                                          : device->launch + t.latency + t.bandwidth;
+  return (StepCost){seconds, bytes, t.level};
 }
 
 double cost_of_reshard(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,

@@ -4,6 +4,7 @@
 
 #include "../ir/graph.h"
 #include "../ir/machine.h"
+#include "../ir/profile_links.h"
 #include "../ir/reshard.h"
 
 // What joins the ranks along a set of axes, where all groups of such ranks are busy at once. Rank r is on device r.
@@ -19,6 +20,8 @@ typedef struct LevelLinks {
 
 typedef struct AxisLinks {
   int ranks; // of a group
+  LinkRanks regular; // they, where one is as far from the next as any other; part 0: it is not
+  const LinkCurve *measured[RESHARD_KINDS]; // what the machine's profile says of changes along the axes; NULL: nothing
   LevelLinks level[MACHINE_MAX_LEVELS];
 } AxisLinks;
 

@@ -4,6 +4,7 @@
 // node, ...) it has a run of ranks. A walk through all of them leaves every unit once, so that the link of a unit carries what one
 // rank carries, once for each group that has ranks there and elsewhere. Where every device has its own link out of its unit, a
 // group has as many as it has ranks there.
+#include "../ir/profile.h"
 #include "cost.h"
 
 #include <stdlib.h>
@@ -40,6 +41,16 @@ static Runs runs_in(const Mesh *mesh, uint32_t axes, int unit) {
   return runs;
 }
 
+// The ranks of a group as a profile tells them apart. part 0: they are not all as far from the next one.
+static LinkRanks regular_ranks(const Mesh *mesh, uint32_t axes) {
+  const int n = mesh_parts(mesh, axes), first = mesh_rank_at(mesh, axes, 0);
+  if (n < 2) return (LinkRanks){0, 0, 0};
+  const int stride = mesh_rank_at(mesh, axes, 1) - first;
+  for (int i = 2; i < n; i++)
+    if (mesh_rank_at(mesh, axes, i) - first != i * stride) return (LinkRanks){0, 0, 0};
+  return (LinkRanks){n, mesh_ranks(mesh), stride};
+}
+
 static int log2_up(int n) {
   int log = 0;
   while (1 << log < n) log++;
@@ -48,6 +59,9 @@ static int log2_up(int n) {
 
 AxisLinks cost_links(const Machine *machine, const Mesh *mesh, uint32_t axes) {
   AxisLinks links = {.ranks = mesh_parts(mesh, axes)};
+  links.regular = regular_ranks(mesh, axes);
+  for (ReshardKind kind = 0; kind < RESHARD_KINDS && machine->profile != NULL; kind++)
+    links.measured[kind] = profile_links_find(&machine->profile->links, kind, links.regular);
   Runs inner = runs_in(mesh, axes, 1);
   for (int l = 0; l < machine->n_levels; l++) {
     const MachineLevel *level = &machine->level[l];

@@ -120,7 +120,8 @@ void pass_predict(Compilation *c) {
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     if (p.step_of[i] == NULL || !is_of_step(op)) continue;
-    const StepPart part = {cost_of_op(c->cost, graph, op), profile_name(arena, c->cost, graph, op)};
+    const char *what = op->kind == OP_RESHARD ? profile_change_name(arena, c->cost, graph, op) : profile_name(arena, c->cost, graph, op);
+    const StepPart part = {cost_of_op(c->cost, graph, op), what};
     vec_push(arena, &p.step_of[i]->parts, part);
   }
 }

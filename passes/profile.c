@@ -65,6 +65,16 @@ const char *profile_name(Arena *arena, const CostModel *model, const Graph *grap
   return text_str(&text);
 }
 
+const char *profile_change_name(Arena *arena, const CostModel *model, const Graph *graph, const Op *op) {
+  Reshard step;
+  const StepCost cost = cost_of_change(model, graph, op, &step);
+  const AxisLinks links = cost_links(model->machine, model->mesh, step.axes);
+  const double share = reshard_bytes(step.kind, 1, links.ranks, 0);
+  if (share <= 0 || cost.bytes <= 0 || links.regular.part == 0) return NULL;
+  const ProfileLink link = {step.kind, links.regular, cost.bytes / share};
+  return profile_link_name(arena, &link);
+}
+
 double profile_of_op(const CostModel *model, const Graph *graph, const Op *op) {
   Arena *arena = arena_new();
   const char *name = profile_name(arena, model, graph, op);

@@ -9,6 +9,8 @@
 //     f32 sum [a=128 b=64 | c=512] (x0[a, c] * x1[b, c])
 // NULL of what is nothing to measure: views, changes of layout, and what shares a kernel with its reader or with what it reads.
 const char *profile_name(Arena *arena, const CostModel *model, const Graph *graph, const Op *op);
+// What a profile calls a change of layout (ir/profile_links.h); NULL: it is not measured.
+const char *profile_change_name(Arena *arena, const CostModel *model, const Graph *graph, const Op *op);
 // Seconds of an operator that the machine's profile has; -1: it has none.
 double profile_of_op(const CostModel *model, const Graph *graph, const Op *op);
 

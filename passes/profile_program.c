@@ -20,6 +20,7 @@ struct ProfileProgram {
   Names known;  // what is measured
   Names states; // by shape, and how many of it an operator reads before
   VEC(const char *) measured;
+  double seconds; // that all of them take once
 };
 
 // ---- states --------------------------------------------------------------------------------------------------------
@@ -113,6 +114,7 @@ static void add_op(ProfileProgram *p, const Compilation *from, const Op *op, con
   const int result = graph_add_compute(p->compilation.model->train, moved, arena_printf(p->arena, "%s.y", m.layer));
   view_of(p, result, m.layer, "end");
   vec_push(p->arena, &p->measured, name);
+  p->seconds += cost_of_op(from->cost, from->model->train, op);
 }
 
 void profile_program_add(ProfileProgram *p, const Compilation *c, const Plan *plan) {
@@ -156,6 +158,10 @@ ProfileProgram *profile_program_new(const Compilation *c) {
   add_loss(arena, model->eval, model->source);
   return p;
 }
+
+int profile_program_operators(const ProfileProgram *p) { return p->measured.len; }
+
+double profile_program_seconds(const ProfileProgram *p) { return p->seconds * STEPS; }
 
 const Program *profile_program_end(ProfileProgram *p) {
   for (int pass = pipeline_find("plan"); pass < pipeline_len; pass++) pipeline_run(&p->compilation, pass);

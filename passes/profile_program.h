@@ -12,5 +12,8 @@ ProfileProgram *profile_program_new(const Compilation *c);
 void profile_program_add(ProfileProgram *program, const Compilation *c, const Plan *plan);
 // Runs all passes on it: for one device, whatever the plans are for.
 const Program *profile_program_end(ProfileProgram *program);
+// How many operators it measures, and how many seconds that takes, as predicted.
+int profile_program_operators(const ProfileProgram *program);
+double profile_program_seconds(const ProfileProgram *program);
 
 #endif

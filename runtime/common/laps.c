@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "links.h"
 #include "profile.h"
 #include "run.h"
 
@@ -41,14 +42,24 @@ void parcc_lap(int part) {
   last = clock_seconds();
 }
 
+// Of the slowest rank: all of them do the same at once.
+static void print_part(int part, const char *what, Measured *all) {
+  Measured time = profile_measured(parts[part].seconds, parts[part].n);
+  world_all_gather(&time, all, sizeof time);
+  for (int r = 0; r < parcc.ranks; r++)
+    if (all[r].least > time.least) time = all[r];
+  if (parcc.rank == 0) profile_line(time.least - empty, (time.median - time.least) / time.least, what);
+}
+
 void parcc_laps(const char *const *what, int n) {
-  profile_begin(parcc.steps);
-  for (int i = 0; i < n && i < n_parts; i++) {
-    if (parts[i].n == 0) continue;
-    const Measured time = profile_measured(parts[i].seconds, parts[i].n);
-    profile_line(time.least - empty, (time.median - time.least) / time.least, what[i]);
-  }
-  profile_end();
+  Measured *all = malloc((size_t)parcc.ranks * sizeof *all);
+  if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
+  if (parcc.rank == 0) profile_begin(parcc.steps);
+  for (int i = 0; i < n && i < n_parts; i++)
+    if (parts[i].n > 0) print_part(i, what[i], all);
+  links_measure();
+  if (parcc.rank == 0) profile_end();
+  free(all);
   for (int i = 0; i < n_parts; i++) free(parts[i].seconds);
   free(parts);
 }

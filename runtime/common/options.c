@@ -217,7 +217,9 @@ void options_print_help(const ParccModel *model) {
   if (model->ranks > 1) printf(" (N must be %d)", model->ranks);
   if (model->steps > 0) printf("; %ld steps by default", model->steps);
   else if (model->epochs > 0) printf("; %ld epoch%s by default", model->epochs, model->epochs == 1 ? "" : "s");
-  printf(".\n\n");
+  printf(".\n");
+  if (model->measures) printf("Started on several ranks (mpiexec -n N) it also measures collectives between them.\n");
+  printf("\n");
   for (int i = 0; i < N_OPTIONS; i++) {
     char head[64];
     snprintf(head, sizeof head, "--%s %s", table[i].name, table[i].argument == NULL ? "" : table[i].argument);

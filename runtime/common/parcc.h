@@ -122,7 +122,7 @@ typedef struct {
   const char *whole_batches; // an operator that needs all samples of a batch, so that an evaluation takes whole batches only
                              // and says what it leaves out; NULL: the last batch may be smaller
   int sampled;               // the input, integers [batch, time], that --sample generates; -1: none
-  bool measures;             // it trains nothing, but prints a profile (parcc_laps), and nothing else
+  bool measures;             // it trains nothing, but prints a profile (parcc_laps), and nothing else; on any number of ranks
 } ParccModel;
 
 // PARCC_STATE: running statistics and the like; PARCC_OPTIMIZER: what the optimizer remembers, which --init does not take.
@@ -272,7 +272,8 @@ void parcc_end_token(const void *logits);
 // step. PARCC_LAP_BEGIN: notes nothing; PARCC_LAP_EMPTY behind it: what a lap itself takes.
 enum { PARCC_LAP_BEGIN = -1, PARCC_LAP_EMPTY = -2 };
 void parcc_lap(int part);
-// Prints the shortest laps of the parts 0 to n - 1, by what they are called, as a profile on standard output.
+// Prints the shortest laps of the parts 0 to n - 1, by what they are called, as a profile on standard output; where there are several ranks
+// also what collectives take between them.
 void parcc_laps(const char *const *what, int n);
 
 // Writes --save, prints the summary, gives everything back. Returns the exit code of the program, 0.

@@ -47,7 +47,7 @@ static void print_command(int argc, char **argv, char *text, size_t size) {
 static bool check_ranks(int argc, char **argv, Fault *fault) {
   const int wanted = run.model->ranks;
   char command[1000], launcher[40] = "";
-  if (parcc.ranks == wanted) return true;
+  if (parcc.ranks == wanted || run.model->measures) return true;
   print_command(argc, argv, command, sizeof command);
   if (wanted > 1) snprintf(launcher, sizeof launcher, "mpiexec -n %d ", wanted);
   return fault_set(fault, FAIL_MISUSE, "this program is for %d rank%s, started with %d; start it by: %s%s", wanted,

@@ -29,6 +29,14 @@ small="$on -D batch=8 -D width=32 -D context=4"
   measure charlm --check $small --search=data,owt && used charlm data $small && used charlm owt $small
 }
 check "nothing but the profile is printed" [ ! -s said ]
+
+# On two ranks: the collectives between them, too, by which what is predicted of a step is another one.
+ranks 2 ./lenet --data synthetic >links.profile 2>said
+check "seven collectives of six sizes" [ "$(grep -cE '^[^ ]+ us  (all_reduce|reduce_scatter|reduce|all_gather|broadcast|all_to_all|move) \[2 of 2 by 1\] [0-9]+ bytes # ' links.profile)" = 42 ]
+grep -v ' of 2 by 1' links.profile >operators.profile
+step() { "$PARCC" "$root/samples/lenet.dnn" --machine=p100x4x4 --devices=2 --search=data --profile "$1" -o out.cu 2>&1 | grep -o 'step time [^ ]* ms'; }
+with=$(step links.profile) without=$(step operators.profile)
+check "they count: $with, $without" [ -n "$with" ] && [ "$with" != "$without" ]
 ./lenet --help >said
 check "nor does it say that it trains" sh -c 'grep -q "^Measures operators of .*lenet.dnn, and prints their times as a profile; [0-9]* steps" said && ! grep -q Trains said'
 check "and is there once" [ -z "$(sed 's/^[^ ]* us  //; s/ # .*//' lenet.profile | sort | uniq -d)" ]

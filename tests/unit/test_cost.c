@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "../../ir/graph.h"
+#include "../../ir/profile.h"
 #include "check.h"
 
 // Four devices a node on links of their own, nodes with one port each: numbers that one can calculate with.
@@ -223,6 +224,33 @@ static void wants_are_paid_once(void) {
   arena_free(arena);
 }
 
+// Times of a profile count among the ranks that it names, between its sizes in proportion, and formulas elsewhere.
+static void measured_collectives(void) {
+  static const char text[] = "profile 1\n1 us  all_reduce [4 of 16 by 1] 1000 bytes\n11 us  all_reduce [4 of 16 by 1] 2000 bytes\n"
+                             "7 us  all_gather [4 of 16 by 4] 1000 bytes\n";
+  Arena *arena = arena_new();
+  Problems problems = {.arena = arena};
+  const Profile profile = profile_read("p", text, sizeof text - 1, &problems);
+  CHECK(problems.list.len == 0 && profile.links.curves.len == 2);
+  Machine machine = two_levels;
+  machine.profile = &profile;
+  const Mesh mesh = mesh_of(4, 4);
+  const CostModel model = cost_model(arena, &machine, &mesh, false), formulas = cost_model(arena, &two_levels, &mesh, false);
+  static const struct { int64_t elements; double all_reduce; } sizes[] = {{1, 1e-6}, {250, 1e-6}, {300, 3e-6}, {500, 11e-6}, {5000, 110e-6}};
+  for (int i = 0; i < 5; i++) {
+    const Shape shape = {1, {sizes[i].elements}};
+    const Layout partial = along(2, sum, &shape), all = layout_replicated(), outer = along(1, sum, &shape);
+    const Reshard inner_step = {RESHARD_all_reduce, 2}, outer_step = {RESHARD_all_reduce, 1};
+    CHECK_NEAR(cost_of_reshard(&model, &shape, &partial, &all, inner_step, 4), sizes[i].all_reduce, 1e-12);
+    CHECK(cost_of_reshard(&model, &shape, &outer, &all, outer_step, 4) == cost_of_reshard(&formulas, &shape, &outer, &all, outer_step, 4));
+  }
+  const Shape shape = {1, {240}};
+  const Layout parts = along(1, rows, &shape), all = layout_replicated();
+  CHECK_NEAR(cost_of_reshard(&model, &shape, &parts, &all, (Reshard){RESHARD_all_gather, 1}, 4), 7e-6, 1e-12);
+  arena_free(arena);
+}
+
 CHECKS(TEST(collectives_within_a_node), TEST(ring_or_tree), TEST(groups_share_a_port),
        TEST(ports_of_each_device_add_up), TEST(units_of_three_and_seven), TEST(dense_layers), TEST(more_takes_no_less),
-       TEST(largest_parts), TEST(wants_are_paid_once))
+       TEST(largest_parts), TEST(wants_are_paid_once),
+       TEST(measured_collectives))

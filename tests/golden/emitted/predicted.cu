@@ -401,7 +401,7 @@ static const ParccPredicted predicted[] = {
     {1.639e-05, NULL},
     {5, NULL},
     {5, "f32 sum [| a=1] select((k0[a] != -1), 1, 0)"},
-    {41, NULL},
+    {41, "all_reduce [8 of 8 by 1] 4 bytes"},
     {5, "f32 each [] (x0 / max(x1, 1))"},
     {5, "f32 each [] (1 / max(x0, 1))"},
     {5, "f32 each [a=1] (select((k0[a] == -1), 0, x1) / x2[a])"},
@@ -410,13 +410,14 @@ static const ParccPredicted predicted[] = {
     {1.093e-05, NULL},
     {5, "f32 sum [a=3 | b=1] x0[b, a]"},
     {5, "f32 sum [a=3 b=4 | c=1] (x0[c, a] * x1[c, b])"},
-    {41.01, NULL},
+    {41, "all_reduce [8 of 8 by 1] 12 bytes"},
+    {41.01, "all_reduce [8 of 8 by 1] 48 bytes"},
     {5, "f32 each [a=3 b=4] (x0[a, b] - (lr * x1[a, b]))"},
     {5, "f32 each [a=3] (x0[a] - (lr * x1[a]))"},
 };
 
 // Those behind each AT of forward, backward and update, in order; -1 ends them.
-static const int predicted_at[] = {0, 1, -1, 2, 3, 4, 5, 6, 7, 8, -1, 9, 9, -1, 10, -1, 11, 12, 13, 14, 15, 7, 16, -1, 17, -1, 9, 18, -1, 19, 20, -1};
+static const int predicted_at[] = {0, 1, -1, 2, 3, 4, 5, 6, 7, 8, -1, 9, 9, -1, 10, -1, 11, 12, 13, 14, 15, 7, 16, -1, 17, -1, 18, 19, -1, 20, 21, -1};
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(2560);

@@ -1,0 +1,119 @@
+#include "links.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profile.h"
+#include "run.h"
+
+enum { SMALLEST = 1 << 10, LARGEST = 1 << 25, FACTOR = 8 };       // bytes
+enum { REPEATS = 12, LARGE = 1 << 22, REPEATS_OF_LARGE = 4 }; // from so many bytes on a call takes long
+
+typedef struct {
+  ncclComm_t over;
+  int part, stride, place; // ranks of the set, how far from each other, which of them this one is
+  char *from, *to;
+  size_t count; // reals of the tensor as all of the set hold it together
+} Group;
+
+// ---- collectives, as programs call them ----------------------------------------------------------------------------
+
+static void all_reduce(const Group *g) { CHECK_NCCL(ncclAllReduce(g->from, g->to, g->count, ncclFloat, ncclSum, g->over, parcc.comm)); }
+
+static void reduce_scatter(const Group *g) {
+  CHECK_NCCL(ncclReduceScatter(g->from, g->to, g->count / (size_t)g->part, ncclFloat, ncclSum, g->over, parcc.comm));
+}
+
+static void reduce(const Group *g) { CHECK_NCCL(ncclReduce(g->from, g->to, g->count, ncclFloat, ncclSum, 0, g->over, parcc.comm)); }
+
+static void all_gather(const Group *g) { CHECK_NCCL(ncclAllGather(g->from, g->to, g->count / (size_t)g->part, ncclFloat, g->over, parcc.comm)); }
+
+static void broadcast(const Group *g) { CHECK_NCCL(ncclBroadcast(g->from, g->to, g->count, ncclFloat, 0, g->over, parcc.comm)); }
+
+// Each rank has a part, of which every rank gets a part.
+static void all_to_all(const Group *g) {
+  const size_t count = g->count / (size_t)g->part / (size_t)g->part;
+  CHECK_NCCL(ncclGroupStart());
+  for (int q = 0; q < g->part; q++) {
+    if (q == g->place) continue;
+    CHECK_NCCL(ncclSend(g->from + (size_t)q * count * sizeof(float), count, ncclFloat, q, g->over, parcc.comm));
+    CHECK_NCCL(ncclRecv(g->to + (size_t)q * count * sizeof(float), count, ncclFloat, q, g->over, parcc.comm));
+  }
+  CHECK_NCCL(ncclGroupEnd());
+}
+
+static void move(const Group *g) {
+  if (g->place > 1) return;
+  CHECK_NCCL(ncclGroupStart());
+  if (g->place == 0) CHECK_NCCL(ncclSend(g->from, g->count, ncclFloat, 1, g->over, parcc.comm));
+  else CHECK_NCCL(ncclRecv(g->to, g->count, ncclFloat, 0, g->over, parcc.comm));
+  CHECK_NCCL(ncclGroupEnd());
+}
+
+// By the names that the compiler has for changes of layout.
+static const struct {
+  const char *name;
+  void (*issue)(const Group *group);
+} collectives[] = {
+    {"all_reduce", all_reduce}, {"reduce_scatter", reduce_scatter}, {"reduce", reduce}, {"all_gather", all_gather},
+    {"broadcast", broadcast},   {"all_to_all", all_to_all},         {"move", move},
+};
+
+// ---- times ---------------------------------------------------------------------------------------------------------
+
+static double longest(double seconds, double *all) {
+  world_all_gather(&seconds, all, sizeof seconds);
+  for (int r = 0; r < parcc.ranks; r++) seconds = fmax(seconds, all[r]);
+  return seconds;
+}
+
+// All ranks begin when the last one has told its time of the call before.
+static Measured time_collective(const Group *g, void (*issue)(const Group *group), double *all) {
+  double seconds[REPEATS];
+  const int n = g->count * sizeof(float) < LARGE ? REPEATS : REPEATS_OF_LARGE;
+  for (int i = -1; i < n; i++) { // the first does not count
+    longest(0, all);
+    const double before = clock_seconds();
+    issue(g);
+    CHECK_CUDA(cudaStreamSynchronize(parcc.comm));
+    const double time = longest(clock_seconds() - before, all);
+    if (i >= 0) seconds[i] = time;
+  }
+  return profile_measured(seconds, n);
+}
+
+static void measure_group(Group *g, double *all) {
+  for (size_t c = 0; c < sizeof collectives / sizeof *collectives; c++)
+    for (size_t bytes = SMALLEST; bytes <= LARGEST; bytes *= FACTOR) {
+      char what[96];
+      g->count = bytes / sizeof(float);
+      const Measured time = time_collective(g, collectives[c].issue, all);
+      snprintf(what, sizeof what, "%s [%d of %d by %d] %zu bytes", collectives[c].name, g->part, parcc.ranks, g->stride, bytes);
+      if (parcc.rank == 0) profile_line(time.least, (time.median - time.least) / time.least, what);
+    }
+}
+
+void links_measure(void) {
+  if (parcc.ranks == 1) return;
+  Group g = {.over = NULL};
+  double *all = malloc((size_t)parcc.ranks * sizeof *all);
+  if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
+  void *from, *to;
+  CHECK_CUDA(cudaMalloc(&from, LARGEST));
+  CHECK_CUDA(cudaMalloc(&to, LARGEST));
+  CHECK_CUDA(cudaMemset(from, 0, LARGEST));
+  g.from = from;
+  g.to = to;
+  for (g.part = 2; g.part <= parcc.ranks; g.part++)
+    for (g.stride = 1; g.stride * g.part <= parcc.ranks; g.stride++) {
+      if (parcc.ranks % (g.part * g.stride) != 0) continue;
+      AT("links", NULL);
+      g.over = parcc_axis(g.stride, g.part);
+      g.place = parcc.rank / g.stride % g.part;
+      measure_group(&g, all);
+    }
+  CHECK_CUDA(cudaFree(from));
+  CHECK_CUDA(cudaFree(to));
+  free(all);
+}
