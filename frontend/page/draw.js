@@ -75,7 +75,7 @@ function legend(list, entries) {
 }
 const legendOf = (entries) => legend(html("ul", { class: "legend" }), entries);
 
-// A chart that is drawn again whenever its place gets another width.
+// A chart that is drawn again whenever its place gets another width, and when what is returned is called.
 function chart(figure, describe, draw) {
   let drawn = 0;
   const redraw = () => {
@@ -90,6 +90,10 @@ function chart(figure, describe, draw) {
   };
   new ResizeObserver(redraw).observe(figure);
   redraw();
+  return () => {
+    drawn = 0;
+    redraw();
+  };
 }
 
 // Horizontal bars of seconds, each of parts: [name, colour, seconds]; `none`: why there is no bar. What is longer than `most` ends with a

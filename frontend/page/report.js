@@ -17,7 +17,7 @@ function drawSummary(data) {
            ofSeconds(level.latency_seconds);
   });
   byId("machine").textContent = `${data.machine.name}: ${levels.join("; ")}.`;
-  const tiles = [tile("a training step", ofSeconds(step.step_seconds), `${digits(data.batch / step.step_seconds)} samples/s, predicted`)];
+  const tiles = [tile("a training step", ofSeconds(step.step_seconds), `${digits(data.batch / step.step_seconds)} samples/s, predicted` + (data.streams.seconds ? `; ${ofSeconds(data.streams.seconds)} with what overlaps` : ""))];
   if (data.planner !== "data")
     tiles.push(base.fits ? tile("beside data parallelism", `${digits(base.step_seconds / step.step_seconds)} ×`, `as fast as its ${ofSeconds(base.step_seconds)}`)
                          : tile("data parallelism", "none", base.peak_bytes ? "does not fit" : "no such plan"));
@@ -36,6 +36,7 @@ function drawContents() {
 const data = JSON.parse(byId("data").textContent);
 drawSummary(data);
 drawPlanners(data);
+drawStreams(data);
 drawLayers(data);
 drawNetwork(data);
 drawMemory(data);

@@ -6,9 +6,10 @@
 #include "../plan_write.h"
 #include "../stats.h"
 #include "occupancy.h"
+#include "streams.h"
 #include "traffic.h"
 
-enum { POINTS = 1000 }; // of memory over a step
+enum { POINTS = 1000, ROWS = 8 }; // of memory over a step; ranks whose time line is shown
 
 // ---- looking at the graphs -----------------------------------------------------------------------------------------
 
@@ -245,6 +246,59 @@ static void json_communication(Json *json, const Compilation *c) {
   json_close_object(json);
 }
 
+// ---- the time line -------------------------------------------------------------------------------------------------
+
+// Spans are arrays of whole numbers: the name, the kind (0: forward, 1: backward, 2: update, 3: a change of layout), nanoseconds from the
+// beginning of the step, nanoseconds.
+static void json_spans(Json *json, const StreamSpans *spans, Names *names, const char **name_at) {
+  json_open_array(json, "spans");
+  for (int i = 0; i < spans->len; i++) {
+    const StreamSpan *span = &spans->at[i];
+    const Step *step = span->step;
+    const char *name = step->layer[0] != '\0' ? arena_printf(names->arena, "%s %s", step->layer, step->name) : step->name;
+    int number = names_get(names, name);
+    if (number < 0) {
+      number = names->len;
+      names_set(names, name, number);
+      name_at[number] = name;
+    }
+    json_open_array(json, NULL);
+    json_count(json, NULL, number);
+    json_count(json, NULL, step->kind == STEP_COLLECTIVE ? 3 : span->procedure == PROC_FORWARD ? 0 : span->procedure == PROC_BACKWARD ? 1 : 2);
+    json_count(json, NULL, span->start * 1e9);
+    json_count(json, NULL, span->seconds * 1e9);
+    json_close_array(json);
+  }
+  json_close_array(json);
+}
+
+static void json_streams(Json *json, const Compilation *c) {
+  static const char *const stream_name[] = {[STREAM_COMPUTE] = "computing", [STREAM_COMM] = "communicating"};
+  const Streams streams = streams_of_program(c->arena, c->program);
+  Names names = {.arena = c->arena};
+  int most = 0;
+  for (int i = 0; i < streams.ranks.len; i++)
+    for (int s = 0; s < 2; s++) most += streams.ranks.at[i].spans[s].len;
+  const char **name_at = NEW_ARRAY(c->arena, const char *, most + 1);
+  json_open_object(json, "streams");
+  json_real(json, "seconds", streams.ranks.len > 0 ? streams.seconds : NAN);
+  json_count(json, "ranks", streams.ranks.len);
+  json_open_array(json, "rows");
+  for (int i = 0; i < streams.ranks.len && i < ROWS; i++)
+    for (int s = 0; s < 2; s++) {
+      json_open_object(json, NULL);
+      json_count(json, "rank", streams.ranks.at[i].rank);
+      json_string(json, "stream", stream_name[s]);
+      json_spans(json, &streams.ranks.at[i].spans[s], &names, name_at);
+      json_close_object(json);
+    }
+  json_close_array(json);
+  json_open_array(json, "names");
+  for (int i = 0; i < names.len; i++) json_string(json, NULL, name_at[i]);
+  json_close_array(json);
+  json_close_object(json);
+}
+
 static void json_operators(Json *json, const Report *report) {
   json_open_array(json, "operators");
   for (int i = 0; i < report->operators.len; i++) {
@@ -276,6 +330,7 @@ const char *report_json(const Report *report) {
   json_mesh(&json, &report->network->mesh);
   json_planners(&json, report);
   json_network(&json, report->network);
+  json_streams(&json, c);
   json_memory(&json, c->program);
   json_communication(&json, c);
   json_operators(&json, report);

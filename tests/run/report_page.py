@@ -50,6 +50,7 @@ LOOK = r"""(() => {
 })()"""
 OPEN = "document.querySelectorAll('summary').forEach(s => s.click()); document.querySelectorAll('details[open]').length"
 CLICK = "document.querySelectorAll('nav a').forEach(a => a.click()); document.querySelectorAll('nav a').length"
+LOOK_CLOSER = "[0, 0, 0, 3, 2, 1].forEach(i => document.querySelectorAll('.buttons button')[i].click()); document.querySelectorAll('#streams rect').length"
 
 failures = 0
 
@@ -91,6 +92,14 @@ def check_figures(what, data, stats):
     check(f"{what}: what nodes take, {sums}", near(sum(sums.values()) + data["network"]["other"], data["predicted"]["step_seconds"]))
     check(f"{what}: edges go forward", all(e["from"] < i for i, n in enumerate(nodes) for e in n["in"]))
     check(f"{what}: parameters", near(sum(n["parameter_bytes"] * n["times"] for n in nodes), 4 * stats["parameters"]))
+    rows, end = data["streams"]["rows"], data["streams"]["seconds"] * 1e9
+    for row in rows:
+        check(f"{what}: spans of one stream after each other", all(a[2] + a[3] <= b[2] + 1.5 for a, b in zip(row["spans"], row["spans"][1:])))
+    busy = [sum(span[3] for span in row["spans"]) for row in rows]
+    step = data["predicted"]["step_seconds"] * 1e9
+    check(f"{what}: time line of {end} ns, streams {busy}, step {step}", max(busy) <= 1.001 * end and end <= 1.001 * step)
+    if len(rows) == 2:
+        check(f"{what}: {sum(busy)} ns on streams, step {step}", near(sum(busy) / step, 1) or 0.99 < sum(busy) / step <= 1)
     memory = data["memory"]
     check(f"{what}: memory", memory["planned"] == stats["peak_bytes"])
     live = memory["parameters"] + memory["states"] + memory["inputs"] + max(memory["passing"])
@@ -115,6 +124,7 @@ def check_page(what, page, path, nodes):
             if opened:
                 check(f"{here}: what opens", page.run(OPEN) >= nodes)
                 check(f"{here}: sections", page.run(CLICK) >= 4)
+                check(f"{here}: time line", page.run(LOOK_CLOSER) > 0)
                 page.settle()
             seen = page.run(LOOK)
             check(f"{here}: {seen['found'][:5]}", not seen["found"])
