@@ -157,13 +157,14 @@ function drawOperators(data) {
     }
     drawn.push(line(x(10 ** from), y(10 ** from), x(10 ** to), y(10 ** to), "axis"), label(left + side / 2, top + side + 34, "measured", "middle", "soft"));
     for (const op of ops)
-      drawn.push(svg("circle", { cx: x(op.measured), cy: y(op.predicted), r: 4, fill: "var(--compute)", "fill-opacity": 0.75 },
+      drawn.push(svg("circle", { cx: x(op.measured), cy: y(op.predicted), r: 4, fill: op.is_change ? "var(--level1)" : "var(--compute)", "fill-opacity": 0.75 },
                      svg("title", {}, `${op.name}: predicted ${ofSeconds(op.predicted)}, measured ${ofSeconds(op.measured)}`)));
     const sum = (of) => ops.reduce((total, op) => total + op.count * of(op), 0);
-    const text = `${ops.length} kinds of operators, ${sum(() => 1)} in a step. Their sum: predicted ${ofSeconds(sum((op) => op.predicted))}, measured ` +
+    const entries = [["operators", "var(--compute)"], ["changes of layout", "var(--level1)"]].filter((_, i) => ops.some((op) => op.is_change === (i === 1)));
+    const text = `${ops.length} kinds, ${sum(() => 1)} in a step. Their sum: predicted ${ofSeconds(sum((op) => op.predicted))}, measured ` +
                  `${ofSeconds(sum((op) => op.measured))}. Mean error of a kind: ${digits((100 * ops.reduce((t, op) => t + Math.abs(error(op)), 0)) / ops.length)} %. ` +
                  `On the diagonal both are the same.`;
-    return { height: top + side + 40, parts: drawn, below: [html("figcaption", {}, text)] };
+    return { height: top + side + 40, parts: drawn, below: [legendOf(entries), html("figcaption", {}, text)] };
   });
   const rows = ops.map((op) => ({ cells: [op.name, String(op.count), ofSeconds(op.predicted), ofSeconds(op.measured), `${digits(100 * error(op))} %`] }));
   section.querySelector(".scroll").append(table(["operator", "in a step", "predicted", "measured", "error"], rows, [0]));

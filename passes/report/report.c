@@ -13,24 +13,36 @@ enum { POINTS = 1000, ROWS = 8 }; // of memory over a step; ranks whose time lin
 
 // ---- looking at the graphs -----------------------------------------------------------------------------------------
 
+// What the profile says of an operator or change of layout, and by which name; -1: nothing.
+static double measured_of(const Compilation *c, const Op *op, const char **name) {
+  const Graph *graph = c->model->train;
+  if (op->kind != OP_RESHARD) {
+    *name = profile_name(c->arena, c->cost, graph, op);
+    return *name != NULL ? profile_seconds(c->machine->profile, *name) : -1;
+  }
+  Reshard step;
+  const double seconds = cost_of_change(c->cost, graph, op, &step).seconds;
+  *name = profile_change_name(c->arena, c->cost, graph, op);
+  return *name != NULL && c->cost->links[step.axes].measured[step.kind] != NULL ? seconds : -1;
+}
+
 static void list_operators(Report *report, const Compilation *c) {
   const Graph *graph = c->model->train;
   Machine formulas = *c->machine;
-  CostModel by_formulas = *c->cost;
   Names number = {.arena = c->arena};
   formulas.profile = NULL;
-  by_formulas.machine = &formulas;
+  const CostModel by_formulas = cost_model(c->arena, &formulas, &c->mesh, c->model->f64);
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
+    const char *name;
     if (op->phase == PHASE_REPORT || op->phase == PHASE_INIT) continue;
-    const char *name = profile_name(c->arena, c->cost, graph, op);
-    const double measured = name != NULL ? profile_seconds(c->machine->profile, name) : -1;
+    const double measured = measured_of(c, op, &name);
     if (measured <= 0) continue;
     const int known = names_get(&number, name);
     if (known >= 0) report->operators.at[known].count++;
     if (known >= 0) continue;
     names_set(&number, name, report->operators.len);
-    vec_push(c->arena, &report->operators, (ReportOperator){name, 1, cost_of_op(&by_formulas, graph, op), measured});
+    vec_push(c->arena, &report->operators, (ReportOperator){name, op->kind == OP_RESHARD, 1, cost_of_op(&by_formulas, graph, op), measured});
   }
 }
 
@@ -305,6 +317,7 @@ static void json_operators(Json *json, const Report *report) {
     const ReportOperator *op = &report->operators.at[i];
     json_open_object(json, NULL);
     json_string(json, "name", op->name);
+    json_bool(json, "is_change", op->is_change);
     json_count(json, "count", op->count);
     json_real(json, "predicted", op->predicted);
     json_real(json, "measured", op->measured);

@@ -5,11 +5,12 @@
 #include "../compare.h"
 #include "network.h"
 
-// An operator of the step as it is called in profiles.
+// An operator of the step, or a change of layout, as it is called in profiles.
 typedef struct ReportOperator {
   const char *name;
+  bool is_change;
   int count;                  // how often a step has it
-  double predicted, measured; // seconds of one, by the formulas and by the machine's profile
+  double predicted, measured; // seconds of one, by the formulas and by the profile
 } ReportOperator;
 
 typedef struct Report {

@@ -141,6 +141,7 @@ def measured(folder):
     path = os.path.join(folder, "lenet.profile")
     text = parcc(f"{ROOT}/samples/lenet.dnn", "--machine=p100x4x4", "--devices=4", "--profile-out", "-", "--search=data")
     slower = [re.sub(r"^([0-9.e+-]+) (\w+)  ", lambda m: f"{1.5 * float(m[1]):.6g} {m[2]}  ", line) for line in text.splitlines(True)]
+    slower += [f"{us} us  all_reduce [4 of 4 by 1] {size} bytes\n" for us, size in [(400, 1000), (900, 1000000)]]
     open(path, "w").write("".join(slower))
     return path
 
@@ -156,7 +157,7 @@ def too_small(folder):
 def cases(folder):
     plan = os.path.join(folder, HOSTILE.replace("/", "_"))
     parcc(f"{ROOT}/samples/mlp.dnn", "--mesh=node=2,gpu=3", "--plan=random:5", "--plan-out", plan)
-    yield "lenet", ["--machine=p100x4x4", "--devices=4", f"--profile={measured(folder)}"]
+    yield "lenet", ["--machine=p100x4x4", "--devices=4", "--search=data", f"--profile={measured(folder)}"]
     yield "gpt2", ["--machine=dgx1-v100", "--devices=8", "--search=megatron", *GPT2]
     yield "mlp", [f"--machine={too_small(folder)}", f"--plan-in={plan}"]
     yield "rnnlm", ["--machine=pcie2", "-D", "context=5", "-D", "width=64", "-D", "vocabulary=100", "--search=data"]
@@ -186,6 +187,8 @@ def main():
             if model == "rnnlm":
                 again = parcc(text, "--report", "-", *options)
                 check(f"{model}: twice the same", without_times(again) == without_times(open(path).read()))
+            changes = [op for op in data["operators"] if op["is_change"]]
+            check(f"{model}: changes that were measured", all(op["measured"] > op["predicted"] for op in changes) and bool(changes) == (model == "lenet"))
             check(f"{model}: operators", (len(data["operators"]) > 5) == any("profile" in option for option in options))
             if page:
                 check_page(model, page, path, len(data["network"]["nodes"]))
