@@ -17,7 +17,7 @@ allow() {
 }
 allow ir '[a-z_]+/'
 allow frontend '\.\./ir/'
-allow passes '(\.\./)+ir/|(\.\./)?[a-z_]+\.h|search/'
+allow passes '(\.\./)+ir/|(\.\./)?[a-z_]+\.h|(\.\./)?(search|sim)/'
 allow codegen '\.\./ir/'
 allow grammar '(\.\./)?frontend/'
 allow runtime '(\.\./)?(common|host|cuda)/'
