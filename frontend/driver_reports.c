@@ -38,7 +38,7 @@ static PlanSources planners_of(const Driver *d, bool all) {
   PlanSources planners = d->options.searches;
   if (planners.len > 0) return planners;
   for (int kind = 0; kind < PLAN_NAMED; kind++)
-    if (all || kind == PLAN_AUTO) vec_push(d->arena, &planners, (PlanSource){.kind = (PlanSourceKind)kind});
+    if (all || kind == PLAN_AUTO) vec_push(d->arena, &planners, (PlanSource){.kind = (PlanSourceKind)kind, .seed = d->options.seed});
   return planners;
 }
 

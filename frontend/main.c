@@ -195,7 +195,7 @@ static void report_search(const Driver *d, const Search *search) {
   }
   const double scale = units[search->unit].scale;
   const char *unit = units[search->unit].name;
-  fprintf(stderr, "parcc: searched: %.4g %s%s", search->cost * scale, unit, search->of_step ? "" : " by the planner's own sum");
+  fprintf(stderr, "parcc: searched: %.4g %s%s", search->cost * scale, unit, search->of_step ? "" : search->simulated ? " by simulation" : " by the planner's own sum");
   if (search_proves(search)) report_bound(d, search, scale, unit);
   fprintf(stderr, ", in %.2f s", d->plan_ms * 1e-3);
   if (search->how != NULL) fprintf(stderr, "; %s", search->how);

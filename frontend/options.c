@@ -157,6 +157,15 @@ static int apply_plan(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_seed(Parser *p, const char *value) {
+  char *end;
+  errno = 0;
+  p->options->seed = strtoull(value, &end, 10);
+  p->options->seed_given = true;
+  if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0) return misuse("--seed: expected a number, found '%s'", value);
+  return -1;
+}
+
 static int apply_strip_bytes(Parser *p, const char *value) {
   char *end;
   errno = 0;
@@ -302,8 +311,9 @@ static const OptionSpec table[] = {
     {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
-    {0, "search", "NAME,...", apply_search, "who plans (several: only for --compare, --sweep and parcc profile): data (default), model, owt, megatron, fsdp, single; auto (default with --machine): the cheapest plan on its axes; optcnn: each layer in its own way; soybean, tofu: few bytes"},
+    {0, "search", "NAME,...", apply_search, "who plans (several: only for --compare, --sweep and parcc profile): data (default), model, owt, megatron, fsdp, single; auto (default with --machine): the cheapest plan on its axes; optcnn: each layer in its own way; soybean, tofu: few bytes; flexflow: a random walk on a simulator"},
     {0, "time-limit", "SECONDS", apply_time_limit, "a search ends after so long, with the best plan that it has found"},
+    {0, "seed", "N", apply_seed, "of what flexflow draws at random (default 0)"},
     {0, "plan", "random:SEED", apply_plan, "the plan is drawn at random; with a NAME the same as --search"},
     {0, "plan-in", "FILE", apply_plan_in, "the plan is read from FILE; so is the mesh, where none is given"},
     {0, "plan-out", "FILE", apply_plan_out, "write the plan to FILE; a program is written only with -o"},

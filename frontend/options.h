@@ -39,6 +39,8 @@ typedef struct Options {
   PlanSources searches; // all that --search names
   int64_t strip_bytes;
   double time_limit; // seconds; 0: not given
+  uint64_t seed;     // of planners that draw
+  bool seed_given;
   bool plan_given;
   const char *plan_in;  // path, or "-": standard input; NULL: not given
   const char *plan_out; // path, or "-": standard output; NULL: not given

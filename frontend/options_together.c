@@ -50,6 +50,13 @@ static int check_search(Options *o) {
   if (searched && o->machine == NULL)
     return misuse("--search=%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)",
                   plan_source_name(o->plan.kind));
+  bool draws = o->compare && o->searches.len == 0;
+  for (int i = 0; i < o->searches.len; i++) {
+    o->searches.at[i].seed = o->seed;
+    draws |= o->searches.at[i].kind == PLAN_FLEXFLOW;
+  }
+  if (o->plan.kind == PLAN_FLEXFLOW) o->plan.seed = o->seed;
+  if (o->seed_given && !draws) return misuse("--seed goes with --search=flexflow");
   if (o->time_limit > 0 && !searched && !o->compare && o->sweep.parameter == NULL)
     return misuse("--time-limit goes with a search: --machine, and no other plan");
   return -1;

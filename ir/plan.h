@@ -81,6 +81,7 @@ typedef enum PlanSourceKind {
   PLAN_OPTCNN,   // layer-wise: what layers make is divided into equal blocks, each layer in its own way
   PLAN_SOYBEAN,  // every tensor by rows, by columns or not at all, one axis after the other, so that few bytes move
   PLAN_TOFU,     // everything is divided, one axis after the other, so that few bytes move
+  PLAN_FLEXFLOW, // what each layer makes is divided into equal blocks, each somewhere: a random walk, by simulation
   PLAN_NAMED,    // how many have a name: those above
   PLAN_RANDOM = PLAN_NAMED, // every operator, input and stored tensor draws uniformly among what it could do
   PLAN_FILE,
@@ -89,7 +90,7 @@ typedef enum PlanSourceKind {
 
 typedef struct PlanSource {
   PlanSourceKind kind;
-  uint64_t seed;    // PLAN_RANDOM
+  uint64_t seed;    // PLAN_RANDOM, PLAN_FLEXFLOW
   const char *file; // PLAN_FILE
 } PlanSource;
 bool plan_source_searched(PlanSourceKind kind); // by what plans cost on a machine: PLAN_AUTO and those behind it

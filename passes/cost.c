@@ -110,6 +110,11 @@ StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout
   return (StepCost){seconds, bytes, t.level};
 }
 
+double cost_of_message(const CostModel *model, int level, int messages, double bytes) {
+  const MachineLevel *at = &model->machine->level[level];
+  return (model->machine->device.launch + fmax(1, messages / MESSAGES_AT_ONCE) * at->latency) / messages + bytes / at->bandwidth;
+}
+
 double cost_of_reshard(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
                        int element) {
   return cost_of_step(model, shape, from, to, step, element).seconds;

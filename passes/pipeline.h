@@ -19,6 +19,7 @@ typedef struct Search {
                       // be of another planner, and cheaper than those; else they are of the planner's own sum and choices
   Mesh mesh;          // with of_step: that was searched
   int ways;           // with of_step: in how many different ways an operator is divided along its axes at most; 0: in any number
+  bool simulated;     // the cost is of a simulation, in which what can overlaps
   bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once
   const Cfn *problem; // that it solved, where it is one and was asked for (keeps_problem); or NULL

@@ -17,6 +17,7 @@ OpSharding candidate_sharding(const Group *group, const Candidate *candidate, in
   for (int a = 0; a < mesh->n_axes; a++) {
     const int choice = candidate->choice[a];
     s.pending[a] = choice == CANDIDATE_PENDING && is_adder(group, op);
+    if (choice <= CANDIDATE_PIN) s.pin[a] = CANDIDATE_PIN - choice;
     if (choice < 0 || (op < 0 && choice >= group->dims.len)) continue;
     const GroupMember *member = member_of(&group->dims.at[choice % group->dims.len], op);
     if (member != NULL) plan_split(&s, a, member->dim, member->unit, mesh);
@@ -37,6 +38,7 @@ typedef struct Writing {
 static void choose(const Mesh *mesh, const OpSharding *s, const Space *space, PlanLine *line) {
   for (int a = 0; a < mesh->n_axes; a++) {
     line->axis[a] = (PlanChoice){.kind = s->pending[a] ? CHOICE_PENDING : CHOICE_REPLICATE};
+    if (s->pin[a] >= 0) line->axis[a] = (PlanChoice){.kind = CHOICE_PIN, .pin = s->pin[a]};
     if (s->dim[a] >= 0) line->axis[a] = (PlanChoice){.kind = CHOICE_SPLIT, .dim = space->dims[s->dim[a]].name, .unit = s->unit[a]};
   }
 }

@@ -7,7 +7,8 @@
 // What a group does along each axis: splits its dimension of that number, nothing, or as nothing, but its adders leave their results
 // pending. Of a parameter a number behind its dimensions (dims.len + d) splits its update only: the parameter itself is on
 // every rank.
-enum { CANDIDATE_NOTHING = -1, CANDIDATE_PENDING = -2 };
+// Or it is there for one coordinate of the axis only: CANDIDATE_PIN for 0, one less for each further one.
+enum { CANDIDATE_NOTHING = -1, CANDIDATE_PENDING = -2, CANDIDATE_PIN = -3 };
 typedef struct Candidate { signed char choice[MESH_MAX_AXES]; } Candidate;
 
 typedef struct Candidates { int n; Candidate *list; } Candidates;

@@ -66,11 +66,20 @@ double configurations_most(int n_dims, const Mesh *mesh) {
   return most;
 }
 
+bool configuration_is_on(const Configuration *configuration, const Mesh *mesh, int rank) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    const int pin = configuration_pin(configuration, a);
+    if (pin >= 0 && mesh_coordinate(mesh, rank, 1u << a) != pin) return false;
+  }
+  return true;
+}
+
 OpSharding configuration_sharding(const Configuration *configuration, const OpDims *op, const Mesh *mesh) {
   OpSharding s = sharding_replicate();
   for (int a = 0; a < mesh->n_axes; a++) {
     const int d = configuration->dim[a];
     if (d >= 0 && op->dim[d] >= 0) plan_split(&s, a, op->dim[d], op->unit[d], mesh);
+    s.pin[a] = configuration_pin(configuration, a);
   }
   return s;
 }

@@ -10,6 +10,14 @@ typedef struct Configuration {
   uint32_t used;                  // the axes that divide one. The other axes' devices have nothing to do but the same once more
 } Configuration;
 
+// In place of a dimension, where a planner places layers (flexflow.c): only the devices with one coordinate on the axis do anything.
+enum { CONFIGURATION_PIN = -2 }; // 0; one less for each further one
+static inline int configuration_pin(const Configuration *configuration, int axis) { // or -1
+  return configuration->dim[axis] <= CONFIGURATION_PIN ? CONFIGURATION_PIN - configuration->dim[axis] : -1;
+}
+// Whether a rank does anything.
+bool configuration_is_on(const Configuration *configuration, const Mesh *mesh, int rank);
+
 typedef struct Configurations { int n; Configuration *list; } Configurations;
 
 // Every product of axes that divides the extents, once: the outer axes are left unused first, then take the first dimensions. So

@@ -80,7 +80,7 @@ typedef struct Entrant {
   Price price;
 } Entrant;
 
-// All but one, priced. Returns how many there are.
+// All but one, priced, and but flexflow, which takes long to find what is short where things overlap. Returns how many there are.
 static int list_entrants(Contest *contest, PlanSourceKind but, Entrant *entrants) {
   const double enough = contest->fits ? contest->cost : INFINITY;
   int n = 0;
@@ -88,7 +88,7 @@ static int list_entrants(Contest *contest, PlanSourceKind but, Entrant *entrants
     Entrant *e = &entrants[n];
     Search search;
     e->kind = (PlanSourceKind)kind;
-    if (e->kind == but || (plan_source_searched(e->kind) && contest_is_over(contest))) continue;
+    if (e->kind == but || e->kind == PLAN_FLEXFLOW || (plan_source_searched(e->kind) && contest_is_over(contest))) continue;
     if (evaluate_planner(contest->c, (PlanSource){.kind = e->kind}, &e->plan, &search) != NULL) continue;
     e->price = contest_price(contest, &e->plan, enough);
     n++;

@@ -6,7 +6,7 @@
 
 static int dims_of(const LayerCosts *c, int layer) { return c->layers->list.at[layer].dims.len; }
 
-static Access made_by_layer(const LayerCosts *c, const LayerEdge *e) {
+Access layer_access_made(const LayerCosts *c, const LayerEdge *e) {
   const int op = graph_tensor(c->graph, e->made)->producer;
   return access_made(c->graph, op, &c->layers->of_op[op], dims_of(c, e->from), e->made);
 }
@@ -16,8 +16,8 @@ static bool reads_forward(const LayerCosts *c, int layer, int op) {
   return c->graph->ops.at[op].phase == PHASE_FORWARD && group >= 0 && c->layers->of_group[group] == layer;
 }
 
-// By all operators of the layer together, of the tensor as it is made.
-static Access read_by_layer(const LayerCosts *c, const LayerEdge *e) {
+// By all operators of the layer together.
+Access layer_access_read(const LayerCosts *c, const LayerEdge *e) {
   const Uses *uses = plan_uses(c->layers->groups->planner, c->graph, e->read);
   const int n_dims = dims_of(c, e->to);
   Access access = {{0}, {{0}}};
@@ -39,14 +39,7 @@ static Region *regions_of(const LayerCosts *c, int layer, const Access *access) 
 
 // ---- what layers cost ----------------------------------------------------------------------------------------------
 
-// A parameter as a layer reads it.
-typedef struct Weight {
-  int tensor;
-  Access access;
-} Weight;
-typedef VEC(Weight) Weights;
-
-typedef struct WeightVisit { const LayerCosts *c; Weights *list; int layer, op; } WeightVisit;
+typedef struct WeightVisit { const LayerCosts *c; LayerWeights *list; int layer, op; } WeightVisit;
 
 static void note_weight(void *ctx, int tensor) {
   const WeightVisit *v = ctx;
@@ -56,11 +49,11 @@ static void note_weight(void *ctx, int tensor) {
     if (v->list->at[i].tensor == root) return;
   const int n_dims = dims_of(v->c, v->layer);
   const Access access = access_read(v->c->graph, v->op, &v->c->layers->of_op[v->op], n_dims, tensor);
-  vec_push(v->c->arena, v->list, (Weight){root, access_through_views(v->c->graph, &access, n_dims, tensor, root)});
+  vec_push(v->c->arena, v->list, (LayerWeight){root, access_through_views(v->c->graph, &access, n_dims, tensor, root)});
 }
 
-static Weights weights_of(const LayerCosts *c, int layer) {
-  Weights list = {0};
+LayerWeights layer_weights(const LayerCosts *c, int layer) {
+  LayerWeights list = {0};
   const Layer *l = &c->layers->list.at[layer];
   for (int i = 0; i < l->ops.len; i++) {
     WeightVisit v = {c, &list, layer, l->ops.at[i]};
@@ -69,16 +62,16 @@ static Weights weights_of(const LayerCosts *c, int layer) {
   return list;
 }
 
-static uint32_t axes_of(const Region *region, int rank) {
+uint32_t region_axes(const Region *region, int rank) {
   uint32_t axes = 0;
   for (int d = 0; d < rank; d++) axes |= region->dim[d].axes;
   return axes;
 }
 
-static double synchronisation(const LayerCosts *c, const Weight *w, const Configuration *as) {
+static double synchronisation(const LayerCosts *c, const LayerWeight *w, const Configuration *as) {
   const Tensor *t = graph_tensor(c->graph, w->tensor);
   const Region region = access_region(&w->access, as, c->cost->mesh->n_axes);
-  const uint32_t shards = axes_of(&region, t->rank);
+  const uint32_t shards = region_axes(&region, t->rank);
   const AxisLinks *links = &c->cost->links[as->used & ~shards];
   const double shard = (double)tensor_elements(t) * cost_element(c->cost, t->type) / mesh_parts(c->cost->mesh, shards);
   const double sent = shard * (links->ranks - 1) / links->ranks; // and as much received
@@ -104,7 +97,7 @@ static void add_computation(LayerCosts *c, int op, const Configurations *of, dou
 
 // What a layer moves between its own operators: most tensors are needed as they are made.
 static void add_inner(const LayerCosts *c, const LayerEdge *e, double *costs) {
-  const Access made = made_by_layer(c, e), needed = read_by_layer(c, e);
+  const Access made = layer_access_made(c, e), needed = layer_access_read(c, e);
   if (access_same(&made, &needed, dims_of(c, e->from))) return;
   const Region *from = regions_of(c, e->from, &made), *to = regions_of(c, e->to, &needed);
   for (int i = 0; i < c->of[e->from].n; i++) {
@@ -118,7 +111,7 @@ static void add_inner(const LayerCosts *c, const LayerEdge *e, double *costs) {
 static const double *own_costs(LayerCosts *c, int layer) {
   const Layer *l = &c->layers->list.at[layer];
   const Configurations *of = &c->of[layer];
-  const Weights weights = weights_of(c, layer);
+  const LayerWeights weights = layer_weights(c, layer);
   double *costs = NEW_ARRAY(c->arena, double, of->n);
   for (int i = 0; i < l->ops.len; i++) add_computation(c, l->ops.at[i], of, costs);
   for (int w = 0; w < weights.len; w++)
@@ -131,7 +124,7 @@ static const double *own_costs(LayerCosts *c, int layer) {
 
 static const double *edge_costs(const LayerCosts *c, const LayerEdge *e) {
   const int n = c->of[e->from].n, m = c->of[e->to].n;
-  const Access made = made_by_layer(c, e), needed = read_by_layer(c, e);
+  const Access made = layer_access_made(c, e), needed = layer_access_read(c, e);
   const Region *from = regions_of(c, e->from, &made), *to = regions_of(c, e->to, &needed);
   double *costs = NEW_ARRAY(c->arena, double, n * m);
   transfer_seconds(c->scratch, c->cost, graph_tensor(c->graph, e->made), n, from, m, to, costs);

@@ -28,9 +28,22 @@ typedef struct LayerCosts {
   VEC(const double *) table_list;
 } LayerCosts;
 
+// A parameter as a layer reads it.
+typedef struct LayerWeight {
+  int tensor;
+  Access access;
+} LayerWeight;
+typedef VEC(LayerWeight) LayerWeights;
+
 // Shardings of the graph's operators are overwritten.
 LayerCosts layer_costs_new(Arena *arena, Arena *scratch, Graph *graph, const Layers *layers, const CostModel *cost);
 // A node for each layer, whose values are its configurations, and an edge for each tensor between two layers.
 EliminationGraph layer_costs_graph(LayerCosts *costs);
+// What an edge's layers make, and read, of its tensor as it is made; the parameters that a layer reads.
+Access layer_access_made(const LayerCosts *costs, const LayerEdge *edge);
+Access layer_access_read(const LayerCosts *costs, const LayerEdge *edge);
+LayerWeights layer_weights(const LayerCosts *costs, int layer);
+// The axes that divide a tensor of so many dimensions.
+uint32_t region_axes(const Region *region, int rank);
 
 #endif

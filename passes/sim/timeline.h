@@ -21,6 +21,7 @@ typedef struct TimelineTask {
   int64_t duration; // at least 1
   uint64_t key;     // no two tasks have the same
   int resource;
+  int kind;         // of the caller's: see timeline_update
 } TimelineTask;
 
 typedef struct TimelineSpan { int64_t ready, start, end; } TimelineSpan;
@@ -33,10 +34,11 @@ int timeline_add(Timeline *timeline, TimelineTask task);
 void timeline_order(Timeline *timeline, int before, int after); // no task is before itself, over others neither
 void timeline_remove(Timeline *timeline, int task);             // with its place before and after others; not of one that is new
 
-// Each gives the time at which all have ended. Where that is above `limit` timeline_update may end early: with INT64_MAX, and times
-// that mean nothing until timeline_undo.
+// Each gives the time at which all have ended. Where that is above `limit` timeline_update gives INT64_MAX, and times that mean nothing
+// until timeline_undo. after: by kind of task, what it takes at least from the end of one of them until all have ended: so that it is
+// seen early that it will be too late.
 int64_t timeline_run(Timeline *timeline); // and keeps all changes
-int64_t timeline_update(Timeline *timeline, int64_t limit);
+int64_t timeline_update(Timeline *timeline, int64_t limit, const int64_t *after);
 void timeline_keep(Timeline *timeline);
 // Takes back all changes since the last that were kept, and the update, if there was one.
 void timeline_undo(Timeline *timeline);

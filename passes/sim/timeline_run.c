@@ -181,7 +181,7 @@ static void look_at(Timeline *t, int task, int64_t time) {
   }
 }
 
-int64_t timeline_update(Timeline *t, int64_t limit) {
+int64_t timeline_update(Timeline *t, int64_t limit, const int64_t *after) {
   for (int i = 0; i < t->touched.len; i++)
     if (t->nodes.at[t->touched.at[i]].alive) plan_event(t, t->touched.at[i]);
   t->touched.len = 0;
@@ -190,7 +190,8 @@ int64_t timeline_update(Timeline *t, int64_t limit) {
     t->effort++;
     look_at(t, event.task, event.time);
     const Node *node = &t->nodes.at[event.task];
-    if (node->placed && node->span.end > limit) return INT64_MAX;
+    if (node->placed && node->span.ready == event.time && node->span.end > limit - after[node->task.kind]) return INT64_MAX;
   }
-  return timeline_end(t);
+  const int64_t end = timeline_end(t);
+  return end > limit ? INT64_MAX : end;
 }

@@ -228,13 +228,13 @@ static double least_cost(const Trial *t, double memory) {
   return least;
 }
 
-// What fits of the plans of other planners, which auto takes, too: some are none of its space.
+// What fits of the plans of other planners, which auto takes, too: some are none of its space. It does not ask flexflow.
 static double least_of_planners(Trial *t) {
   double least = INFINITY;
   for (int kind = 0; kind < PLAN_NAMED; kind++) {
     Plan plan;
     Search search;
-    if (kind == PLAN_AUTO || evaluate_planner(&t->c, (PlanSource){.kind = (PlanSourceKind)kind}, &plan, &search) != NULL) continue;
+    if (kind == PLAN_AUTO || kind == PLAN_FLEXFLOW || evaluate_planner(&t->c, (PlanSource){.kind = (PlanSourceKind)kind}, &plan, &search) != NULL) continue;
     const Evaluation found = evaluate_plan(&t->c, &plan);
     if (found.refused == NULL) try_price(t, &plan, &found);
     if (found.refused == NULL && (double)found.arena_bytes <= t->machine.device.memory) least = fmin(least, found.cost.step);

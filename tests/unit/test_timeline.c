@@ -13,6 +13,8 @@ static int below(int n) {
   return (int)((state >> 33) % (uint64_t)n);
 }
 
+static const int64_t nothing_known = 0; // of what follows a task
+
 // ---- random networks of tasks, as the test knows them ----
 
 // level: no edge leads to a task of a lower one.
@@ -38,7 +40,7 @@ static void add_task(Network *n) {
   const int others = n->tasks.len;
   Known known = {.level = 1 + below(n->n_levels)};
   const bool free = below(8) == 0 && others > 0;
-  known.task = (TimelineTask){1 + below(n->longest), (uint64_t)below(1000) << 32 | n->keys++, free ? TIMELINE_NO_RESOURCE : below(n->n_resources)};
+  known.task = (TimelineTask){1 + below(n->longest), (uint64_t)below(1000) << 32 | n->keys++, free ? TIMELINE_NO_RESOURCE : below(n->n_resources), 0};
   int end = -1;
   for (int i = 0; i < others && free; i++)
     if (n->tasks.at[i].task.resource != TIMELINE_NO_RESOURCE) end = i;
@@ -124,7 +126,7 @@ static bool obeys(const Network *n, int64_t end) {
 // Changes that are kept: after each the times are right, and now and then those of a full simulation.
 static void check_kept(Network *n) {
   change(n);
-  const int64_t end = timeline_update(n->timeline, INT64_MAX);
+  const int64_t end = timeline_update(n->timeline, INT64_MAX, &nothing_known);
   if (!CHECK(obeys(n, end))) exit(1);
   timeline_keep(n->timeline);
   if (below(10) == 0) CHECK(timeline_run(n->timeline) == end && obeys(n, end));
@@ -136,7 +138,7 @@ static void check_undone(Network *n, int64_t end) {
   const Known *tasks = arena_copy(n->arena, n->tasks.at, sizeof *n->tasks.at * (size_t)n_tasks);
   const KnownEdge *edges = arena_copy(n->arena, n->edges.at, sizeof *n->edges.at * (size_t)n_edges);
   change(n);
-  const int64_t limit = below(2) == 0 ? end : INT64_MAX, now = timeline_update(n->timeline, limit);
+  const int64_t limit = below(2) == 0 ? end : INT64_MAX, now = timeline_update(n->timeline, limit, &nothing_known);
   if (now != INT64_MAX) CHECK(obeys(n, now) && now <= limit);
   timeline_undo(n->timeline);
   memcpy(n->tasks.at, tasks, sizeof *tasks * (size_t)n_tasks);
@@ -170,7 +172,7 @@ static void test_limit(void) {
       Network n = network_new(i);
       before = timeline_run(n.timeline);
       change(&n);
-      found[limited] = timeline_update(n.timeline, limited ? before : INT64_MAX);
+      found[limited] = timeline_update(n.timeline, limited ? before : INT64_MAX, &nothing_known);
       arena_free(n.arena);
     }
     CHECK_INT(found[1], found[0] <= before ? found[0] : INT64_MAX);
@@ -183,15 +185,15 @@ static void test_limit(void) {
 static void test_turns(void) {
   Arena *arena = arena_new();
   Timeline *t = timeline_new(arena, 2);
-  const int a = timeline_add(t, (TimelineTask){5, 9, 0}), b = timeline_add(t, (TimelineTask){7, 3, 0}), c = timeline_add(t, (TimelineTask){2, 1, 1});
-  const int d = timeline_add(t, (TimelineTask){4, 0, 0}); // ready when c ends
+  const int a = timeline_add(t, (TimelineTask){5, 9, 0, 0}), b = timeline_add(t, (TimelineTask){7, 3, 0, 0}), c = timeline_add(t, (TimelineTask){2, 1, 1, 0});
+  const int d = timeline_add(t, (TimelineTask){4, 0, 0, 0}); // ready when c ends
   timeline_order(t, c, d);
   CHECK_INT(timeline_run(t), 16);
   CHECK_INT(timeline_span(t, b).start, 0);
   CHECK_INT(timeline_span(t, a).start, 7);
   CHECK_INT(timeline_span(t, d).start, 12);
   timeline_remove(t, b);
-  CHECK_INT(timeline_update(t, INT64_MAX), 9);
+  CHECK_INT(timeline_update(t, INT64_MAX, &nothing_known), 9);
   CHECK_INT(timeline_span(t, d).start, 5);
   timeline_undo(t);
   CHECK_INT(timeline_span(t, d).start, 12);

@@ -1,0 +1,10 @@
+#ifndef PARCC_PASSES_SEARCH_LAYER_PLAN_H
+#define PARCC_PASSES_SEARCH_LAYER_PLAN_H
+
+#include "layer_costs.h"
+
+// The plan in which each layer has the configuration that `of` has for it, on the mesh of the costs. Shardings of the graph's operators
+// are overwritten.
+Plan layer_plan(const LayerCosts *costs, const Configuration *const *of, const Model *model);
+
+#endif

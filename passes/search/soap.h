@@ -1,0 +1,26 @@
+// The strategies that flexflow chooses from: sample, operation, attribute and parameter dimensions of every layer divided into equal
+// parts, and a device for each part. (Jia, Zaharia, Aiken: Beyond Data and Model Parallelism for Deep Neural Networks, MLSys 2019,
+// section 4.)
+//
+// Here the parts of a layer lie on the axes of a mesh: each axis divides a dimension, or the layer is on one coordinate of it, or all
+// along it do the same. Other assignments of parts to devices cannot be lowered, and are not proposed.
+#ifndef PARCC_PASSES_SEARCH_SOAP_H
+#define PARCC_PASSES_SEARCH_SOAP_H
+
+#include "layer_costs.h"
+
+typedef struct Draw { uint64_t state; } Draw; // of random numbers: the same for the same seed
+uint64_t draw_below(Draw *draw, uint64_t n);
+double draw_share(Draw *draw); // in [0, 1)
+
+// One of all configurations of a layer, each as likely; the same with one axis drawn anew.
+Configuration soap_draw(Draw *draw, const Layer *layer, const Mesh *mesh);
+Configuration soap_draw_axis(Draw *draw, const Layer *layer, const Mesh *mesh, const Configuration *from);
+// As each layer lies by a plan on the same mesh, as far as its blocks are equal. Shardings of the costs' graph are overwritten.
+Configuration *soap_of_plan(Arena *arena, const LayerCosts *costs, const Plan *plan);
+
+// Powers of ten: how many strategies there are, and how many of them lie on the mesh.
+typedef struct SoapSize { double all, on_mesh; } SoapSize;
+SoapSize soap_size(const Layers *layers, const Mesh *mesh);
+
+#endif

@@ -1,0 +1,164 @@
+// Strategies of the samples under random changes: what a change takes is what building the task graph anew and simulating all of it
+// gives, to the last picosecond; and what is taken back leaves nothing.
+//
+//   test_strategy          a few changes of each of ten networks
+//   test_strategy LONG     100,000 changes (by hand: minutes)
+//   test_strategy RATIO    what a change takes, and what building and simulating all takes, for large networks on 16 and 64 devices
+#include "../../frontend/frontend.h"
+#include "../../frontend/output.h"
+#include "../../frontend/parse.h"
+#include "../../passes/search/soap.h"
+#include "../../passes/sim/strategy.h"
+#include "check.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+// A sample on a machine, up to the point where a plan is made.
+typedef struct Network {
+  Arena *arena, *scratch;
+  Compilation c;
+  Plan nothing;
+  Planner planner;
+  Groups groups;
+  Layers layers;
+  Mesh mesh;
+  CostModel cost;
+  LayerCosts costs;
+  LayerTasks *tasks;
+} Network;
+
+static Network *network_open(const char *sample, const char *machine, int devices) {
+  Arena *arena = arena_new();
+  Network *n = NEW(arena, Network);
+  size_t len;
+  const ElabOptions options = {0};
+  const char *text = input_file(arena, arena_printf(arena, "samples/%s.dnn", sample), &len);
+  const AstFile *prelude = parse_prelude(arena), *file = parse_text(arena, "net.dnn", text, len);
+  int nearest[2];
+  Compilation *c = &n->c;
+  *n = (Network){.arena = arena, .scratch = arena_new()};
+  *c = (Compilation){.arena = arena, .machine = machine_preset(arena, machine), .problems = {.arena = arena}, .strip_bytes = 8 << 20};
+  machine_mesh(c->machine, devices, &c->mesh, nearest);
+  c->model = elab_model(arena, prelude, file, &options);
+  for (int pass = 0; pass < pipeline_find("plan"); pass++) pipeline_run(c, pass);
+  cost_mark_inlined(c->model->train);
+  n->nothing = (Plan){.model = c->model->name};
+  n->planner = planner_new(arena, c->model, &n->nothing, &c->mesh);
+  n->groups = groups_of_graph(&n->planner);
+  n->layers = layers_of_groups(arena, &n->groups);
+  n->mesh = mesh_factors(arena, &c->mesh, MESH_MAX_AXES - 1);
+  n->cost = cost_model(arena, c->machine, &n->mesh, c->model->f64);
+  n->costs = layer_costs_new(arena, n->scratch, c->model->train, &n->layers, &n->cost);
+  n->tasks = layer_tasks_new(arena, &n->costs);
+  return n;
+}
+
+static void network_close(Network *n) {
+  arena_free(n->scratch);
+  arena_free(n->arena);
+}
+
+// Data parallelism: where simulation is most sensitive to what changes.
+static Configuration *data_parallel(Network *n) {
+  Problems problems = {.arena = n->arena};
+  const Plan plan = plan_make(n->arena, n->c.model, &(PlanSource){.kind = PLAN_DATA}, &n->mesh, &problems);
+  return soap_of_plan(n->arena, &n->costs, &plan);
+}
+
+static int64_t full(const Network *n, const Strategy *s, int *tasks) {
+  Arena *arena = arena_new();
+  Configuration *of = NEW_ARRAY(arena, Configuration, n->layers.list.len);
+  for (int l = 0; l < n->layers.list.len; l++) of[l] = *strategy_configuration(s, l);
+  const Strategy *anew = strategy_new(arena, n->tasks, of);
+  const int64_t time = strategy_time(anew);
+  *tasks = strategy_tasks(anew);
+  arena_free(arena);
+  return time;
+}
+
+// One or two layers at once.
+static int64_t change(Network *n, Strategy *s, Draw *draw, int64_t limit) {
+  int layer[2], many = 1 + (int)draw_below(draw, 2);
+  Configuration to[2];
+  for (int i = 0; i < many; i++) {
+    layer[i] = (int)draw_below(draw, (uint64_t)n->layers.list.len);
+    to[i] = soap_draw(draw, &n->layers.list.at[layer[i]], &n->mesh);
+  }
+  if (many == 2 && layer[0] == layer[1]) many = 1;
+  return strategy_change(s, many, layer, to, limit);
+}
+
+static void check_network(const char *sample, const char *machine, int devices, int changes) {
+  Network *n = network_open(sample, machine, devices);
+  Draw draw = {(uint64_t)devices};
+  Strategy *s = strategy_new(n->arena, n->tasks, data_parallel(n));
+  for (int i = 0; i < changes; i++) {
+    const int64_t before = strategy_time(s), limit = draw_below(&draw, 2) == 0 ? before : INT64_MAX;
+    const int tasks = strategy_tasks(s);
+    int anew;
+    const int64_t time = change(n, s, &draw, limit);
+    if (time > limit || draw_below(&draw, 3) == 0) {
+      strategy_undo(s);
+      CHECK(strategy_time(s) == before && strategy_tasks(s) == tasks);
+    } else {
+      strategy_keep(s);
+    }
+    if (!CHECK_INT(strategy_time(s), full(n, s, &anew)) || !CHECK_INT(strategy_tasks(s), anew)) exit(1);
+  }
+  network_close(n);
+}
+
+static int n_changes = 12;
+
+static void test_networks(void) {
+  static const struct { const char *sample, *machine; int devices; } networks[] = {
+      {"mlp", "p100x4x4", 16}, {"lenet", "p100x4x4", 8},  {"alexnet", "k80x16x4", 8}, {"vgg16", "dgx1-v100", 4}, {"resnet", "p100x4x4", 4},
+      {"charlm", "k80x8", 8},  {"rnnlm", "p100x4x4", 8},  {"gpt2", "dgx-a100", 4},    {"vit_b16", "pcie4", 4},   {"inception_v3", "p100x4x4", 4}};
+  for (int i = 0; i < (int)(sizeof networks / sizeof *networks); i++) check_network(networks[i].sample, networks[i].machine, networks[i].devices, n_changes);
+}
+
+// ---- how long it takes ----
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// Changes of a good strategy, as a search comes to see most of them: that are no longer than a limit stay.
+static void print_ratio(const char *sample, int devices) {
+  enum { CHANGES = 300, FULL = 10 };
+  Network *n = network_open(sample, "p100x4x4", 16);
+  if (devices > 16) network_close(n), n = network_open(sample, "k80x16x4", devices);
+  Draw draw = {1};
+  Strategy *s = strategy_new(n->arena, n->tasks, data_parallel(n));
+  double delta = 0, all = 0;
+  for (int i = 0; i < CHANGES; i++) {
+    const int64_t limit = strategy_time(s) / 1000 * 1002;
+    const double began = seconds();
+    if (change(n, s, &draw, limit) > limit) strategy_undo(s);
+    else strategy_keep(s);
+    delta += seconds() - began;
+  }
+  for (int i = 0; i < FULL; i++) {
+    int tasks;
+    const double began = seconds();
+    full(n, s, &tasks);
+    all += seconds() - began;
+  }
+  printf("%s on %d devices: %d tasks, %.3f ms a change, %.3f ms all, ratio %.1f\n", sample, devices, strategy_tasks(s), 1e3 * delta / CHANGES,
+         1e3 * all / FULL, all / FULL / (delta / CHANGES));
+  network_close(n);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && str_eq(argv[1], "RATIO")) {
+    static const char *const samples[] = {"inception_v3", "nmt", "rnnlm"};
+    for (int i = 0; i < 6; i++) print_ratio(samples[i / 2], i % 2 == 0 ? 16 : 64);
+    return 0;
+  }
+  if (argc > 1 && str_eq(argv[1], "LONG")) n_changes = 10000;
+  const CheckTest tests[] = {TEST(test_networks)};
+  return check_run(tests, (int)(sizeof tests / sizeof tests[0]));
+}
