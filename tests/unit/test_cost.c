@@ -239,13 +239,13 @@ static void measured_collectives(void) {
   static const struct { int64_t elements; double all_reduce; } sizes[] = {{1, 1e-6}, {250, 1e-6}, {300, 3e-6}, {500, 11e-6}, {5000, 110e-6}};
   for (int i = 0; i < 5; i++) {
     const Shape shape = {1, {sizes[i].elements}};
-    const Layout partial = along(2, sum, &shape), all = layout_replicated(), outer = along(1, sum, &shape);
+    const Layout partial = along(2, sum, &shape), all = layout_replicated, outer = along(1, sum, &shape);
     const Reshard inner_step = {RESHARD_all_reduce, 2}, outer_step = {RESHARD_all_reduce, 1};
     CHECK_NEAR(cost_of_reshard(&model, &shape, &partial, &all, inner_step, 4), sizes[i].all_reduce, 1e-12);
     CHECK(cost_of_reshard(&model, &shape, &outer, &all, outer_step, 4) == cost_of_reshard(&formulas, &shape, &outer, &all, outer_step, 4));
   }
   const Shape shape = {1, {240}};
-  const Layout parts = along(1, rows, &shape), all = layout_replicated();
+  const Layout parts = along(1, rows, &shape), all = layout_replicated;
   CHECK_NEAR(cost_of_reshard(&model, &shape, &parts, &all, (Reshard){RESHARD_all_gather, 1}, 4), 7e-6, 1e-12);
   arena_free(arena);
 }
