@@ -11,6 +11,8 @@
 #include "../passes/plan_write.h"
 #include "../passes/profile.h"
 #include "../passes/report/network.h"
+#include "../passes/report/streams.h"
+#include "../passes/report/trace.h"
 #include "../passes/search/cfn_write.h"
 #include "../passes/stats.h"
 #include "ast_print.h"
@@ -211,7 +213,10 @@ static const char *times_as_fast(Arena *arena, double times) {
 
 // What is predicted of the program.
 static void report_predicted(const Driver *d, const Compilation *c) {
-  fprintf(stderr, "parcc: predicted step time %.4g ms on %s", c->predicted.step * 1e3, machine_devices_text(d->arena, c->machine, mesh_ranks(&c->mesh)));
+  const Streams streams = streams_of_program(d->arena, c->program);
+  fprintf(stderr, "parcc: predicted step time %.4g ms", c->predicted.step * 1e3);
+  if (streams.ranks.len > 0) fprintf(stderr, " (%.4g ms as streams overlap)", streams.seconds * 1e3);
+  fprintf(stderr, " on %s", machine_devices_text(d->arena, c->machine, mesh_ranks(&c->mesh)));
   if (d->data_step == INFINITY) fprintf(stderr, ", where data parallelism does not fit");
   else if (d->data_step > 0) fprintf(stderr, ", %s data parallelism (%.4g ms)", times_as_fast(d->arena, d->data_step / c->predicted.step), d->data_step * 1e3);
   fprintf(stderr, ", memory %.3g of %.3g GiB\n", (double)c->program->arena_bytes / GIB, c->machine->device.memory / GIB);
@@ -232,6 +237,12 @@ static bool fits_machine(Driver *d, const AstFile *file, const Compilation *c) {
   return read;
 }
 
+static bool write_trace(Driver *d, const Compilation *c) {
+  const char *text = trace_json(d->arena, c->program);
+  if (text == NULL) fprintf(stderr, "parcc: error: --trace: more than %d devices do different things\n", STREAMS_MAX_RANKS);
+  return text != NULL && driver_write(d, d->options.trace, text);
+}
+
 static int write_program(Driver *d, const AstFile *file, const Compilation *c, const PlanTexts *plan) {
   const Options *o = &d->options;
   if (!fits_machine(d, file, c)) return EXIT_INPUT;
@@ -240,6 +251,7 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   if (plan->profile != NULL && !driver_write(d, o->profile_out, plan->profile)) return EXIT_INPUT;
   if (plan->dot != NULL && !driver_write(d, o->dot, plan->dot)) return EXIT_INPUT;
   if (d->report != NULL && !driver_write_report(d, c)) return EXIT_INPUT;
+  if (o->trace != NULL && !write_trace(d, c)) return EXIT_INPUT;
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
   const char *out = options_program(d->arena, o);
   if (out == NULL) return EXIT_RIGHT;

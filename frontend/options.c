@@ -210,6 +210,12 @@ static int apply_report(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_trace(Parser *p, const char *value) {
+  if (value[0] == '\0') return misuse("--trace: the name of the file is empty");
+  p->options->trace = value;
+  return -1;
+}
+
 static int apply_emit_problem(Parser *p, const char *value) {
   p->options->emit_problem = value;
   return -1;
@@ -322,6 +328,7 @@ static const OptionSpec table[] = {
     {0, "show-plan", NULL, apply_show_plan, "print the plan as a table; a program is written only with -o"},
     {0, "dot", "FILE", apply_dot, "write the network and how the plan divides it as a drawing for GraphViz (dot -Tsvg FILE); a program is written only with -o"},
     {0, "report", "FILE.html", apply_report, "write a page about the plan, its machine and the other planners, for a browser; a program is written only with -o"},
+    {0, "trace", "FILE.json", apply_trace, "write when each step of the program runs on the machine, for ui.perfetto.dev or chrome://tracing; a program is written only with -o"},
     {0, "stats", NULL, apply_stats, "print parameters, operations, memory and communication; a program is written only with -o"},
     {0, "show-strategies", "OP", apply_show_strategies, "print the ways to divide an operator: by its definition (conv2d), which the model need not use, or its result in the model (conv1.y), or all of the model; no program is written"},
     {0, "compare", NULL, apply_compare, "print what each planner comes to on the machine, as a table; no program is written"},

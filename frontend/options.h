@@ -45,6 +45,7 @@ typedef struct Options {
   const char *plan_in;  // path, or "-": standard input; NULL: not given
   const char *plan_out; // path, or "-": standard output; NULL: not given
   const char *report;   // path, or "-": standard output; NULL: not given
+  const char *trace;    // path, or "-": standard output; NULL: not given
   const char *dot;      // path, or "-": standard output; NULL: not given
   const char *emit_problem; // path; NULL: not given
   Strings dump_after;     // names of stages

@@ -23,7 +23,7 @@ static const char *default_program(Arena *arena, const char *model) {
 const char *options_program(Arena *arena, const Options *o) {
   if (o->out != NULL) return o->out;
   const bool reports = o->compare || o->explain != NULL || o->sweep.parameter != NULL || o->strategies != NULL || o->stats || o->show_plan;
-  const bool others = o->plan_out != NULL || o->profile_out != NULL || o->dot != NULL || o->report != NULL || o->emit_problem != NULL || o->stop_after != NULL;
+  const bool others = o->plan_out != NULL || o->profile_out != NULL || o->dot != NULL || o->report != NULL || o->trace != NULL || o->emit_problem != NULL || o->stop_after != NULL;
   return reports || others ? NULL : default_program(arena, o->model);
 }
 
@@ -69,6 +69,7 @@ static NamedFiles list_files(Arena *arena, const Options *o, const DriverStage *
   add_file(arena, &files, "--profile-out", o->profile_out, "the profile", true);
   add_file(arena, &files, "--dot", o->dot, "the drawing", true);
   add_file(arena, &files, "--report", o->report, "the report", true);
+  add_file(arena, &files, "--trace", o->trace, "the trace", true);
   add_file(arena, &files, "--emit-problem", o->emit_problem, "the problem", true);
   for (int i = 0; o->dump_dir != NULL && i < n_stages; i++)
     add_file(arena, &files, "--dump-dir", options_dump(arena, o, stages, i), "a dump", true);

@@ -59,6 +59,7 @@ static const char *other_output(const Options *o) {
          : o->profile_out != NULL    ? "--profile-out"
          : o->dot != NULL            ? "--dot"
          : o->report != NULL         ? "--report"
+         : o->trace != NULL          ? "--trace"
          : o->emit_problem != NULL   ? "--emit-problem"
          : o->show_plan              ? "--show-plan"
          : o->stats                  ? "--stats"

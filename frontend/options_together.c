@@ -15,11 +15,11 @@ static int check_profile(const Options *o) {
 }
 
 static int check_drawings(const Options *o) {
-  const char *option = o->dot != NULL ? "--dot" : "--report";
-  if (o->dot == NULL && o->report == NULL) return -1;
+  const char *option = o->dot != NULL ? "--dot" : o->report != NULL ? "--report" : "--trace";
+  if (o->dot == NULL && o->report == NULL && o->trace == NULL) return -1;
   if (o->stop_after != NULL) return misuse("%s needs all passes, --stop-after leaves some out", option);
-  if (o->report != NULL && o->machine == NULL)
-    return misuse("--report needs --machine: what a plan costs depends on it (--machine=list prints those that are known)");
+  if ((o->report != NULL || o->trace != NULL) && o->machine == NULL)
+    return misuse("%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", o->report != NULL ? "--report" : "--trace");
   return -1;
 }
 

@@ -61,6 +61,11 @@ void json_real(Json *json, const char *key, double value) {
   else text_printf(&json->text, "null");
 }
 
+void json_fixed(Json *json, const char *key, double value) {
+  begin(json, key);
+  text_printf(&json->text, "%.3f", value);
+}
+
 void json_bool(Json *json, const char *key, bool value) {
   begin(json, key);
   text_printf(&json->text, value ? "true" : "false");

@@ -18,6 +18,7 @@ void json_close_array(Json *json);
 void json_string(Json *json, const char *key, const char *value); // any bytes; NULL: null
 void json_count(Json *json, const char *key, double value);       // a whole number
 void json_real(Json *json, const char *key, double value);        // six digits; null where it is not finite
+void json_fixed(Json *json, const char *key, double value);       // a finite one, three digits behind the point
 void json_bool(Json *json, const char *key, bool value);
 const char *json_end(Json *json); // the text, with the end of its line
 

@@ -48,7 +48,7 @@ expect 2 'needs a value' m.dnn -o
 expect 2 'needs a value' m.dnn --ranks
 expect 2 'o is given twice' m.dnn -o a -o b
 for value in dtype=f32 machine=h200 profile=a devices=2 ranks=2 mesh=x=2 search=data plan=random:1 time-limit=1 strip-bytes=0 plan-in=a plan-out=a \
-             profile-out=a dot=a report=a emit-problem=a.lp dump-dir=a stop-after=parse show-strategies=a explain=a sweep=devices=2; do
+             profile-out=a dot=a report=a trace=a seed=1 emit-problem=a.lp dump-dir=a stop-after=parse show-strategies=a explain=a sweep=devices=2; do
   case $value in profile=*) echo 'profile 1' >a ;; esac
   expect 2 "${value%%=*} is given twice" m.dnn --"$value" --"$value"
 done
@@ -191,6 +191,19 @@ expect 2 'report needs --machine' m.dnn --report x.html
 expect 2 'report needs all passes' m.dnn --machine=pcie2 --report x.html --stop-after=plan
 expect 2 'would overwrite the drawing' m.dnn --machine=pcie2 --dot x --report x
 expect 0 '^<!DOCTYPE html>$' m.dnn --machine=pcie2 -q --report -
+expect 0 '^{"displayTimeUnit": "ms", .*"predicted": true}, "traceEvents": \[{' m.dnn --machine=pcie2 --trace -
+check "what a row of the trace does begins when the last ends" python3 - stdout <<'PY'
+import itertools, json, sys
+spans = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+row = lambda e: (e["pid"], e["tid"])
+rows = [list(found) for _, found in itertools.groupby(sorted(spans, key=lambda e: (*row(e), e["ts"])), row)]
+assert len(rows) == 2 and all(round(a["ts"] + a["dur"], 3) <= b["ts"] for found in rows for a, b in zip(found, found[1:]))
+PY
+expect 0 'step time .* ms (.* ms as streams overlap) on 2 devices' m.dnn --machine=pcie2 --trace t.json
+expect 2 '--trace needs --machine' m.dnn --trace t.json
+expect 2 'needs all passes' m.dnn --machine=pcie2 --trace t.json --stop-after=parse
+expect 0 'searched: .* ms by simulation, in .* strategies in . chains; of 10.* lie on the mesh' m.dnn --machine=pcie2 --search=flexflow --seed=3 -o a
+expect 2 '--seed goes with --search=flexflow' m.dnn --machine=pcie2 --seed=3
 expect 2 'does not go with --dot' m.dnn --machine=pcie2 --compare --dot x.dot
 expect 2 'would overwrite the program' m.dnn --plan-out x.cu -o x.cu
 expect 2 'or --stop-after=plan' m.dnn --plan-out x.plan --stop-after apply-plan
@@ -237,7 +250,7 @@ expect 0 '(gap 0 %), in .* s' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 'on 1 device of pcie2, as fast as data parallelism' m.dnn --machine=pcie2 --devices=1 -o auto.cu
 echo 'machine small { device gpu { f32 = 10 GFLOP/s; f64 = 5 GFLOP/s; memory = 4 MB; bandwidth = 100 GB/s; launch = 4 us; }
   level node = 4 gpu { link = nvlink; bandwidth = 90 GB/s; latency = 1 us; } }' >small.machine
-expect 0 'ms on 4 devices of small, where data parallelism does not fit, memory' "$root/samples/mlp.dnn" --machine=small.machine -o auto.cu
+expect 0 'ms.* on 4 devices of small, where data parallelism does not fit, memory' "$root/samples/mlp.dnn" --machine=small.machine -o auto.cu
 expect 0 '^data .*  a device needs 0.00763 GiB and has' "$root/samples/mlp.dnn" --machine=small.machine --compare
 check "a row says on which axes its plan is, where these are others" grep -q '^tofu .* mesh gpu1=2,gpu2=2; ' stdout
 check "beside what does not fit nothing is faster" [ "$(awk '/^model / { print $11 }' stdout)" = - ]
