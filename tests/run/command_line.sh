@@ -197,7 +197,7 @@ import itertools, json, sys
 spans = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
 row = lambda e: (e["pid"], e["tid"])
 rows = [list(found) for _, found in itertools.groupby(sorted(spans, key=lambda e: (*row(e), e["ts"])), row)]
-assert len(rows) == 2 and all(round(a["ts"] + a["dur"], 3) <= b["ts"] for found in rows for a, b in zip(found, found[1:]))
+assert rows and all(round(a["ts"] + a["dur"], 3) <= b["ts"] for found in rows for a, b in zip(found, found[1:]))
 PY
 expect 0 'step time .* ms (.* ms as streams overlap) on 2 devices' m.dnn --machine=pcie2 --trace t.json
 expect 2 '--trace needs --machine' m.dnn --trace t.json
