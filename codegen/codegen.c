@@ -36,8 +36,8 @@ static Traffic traffic_of(const Program *p, ProcedureKind kind) {
   for (int i = 0; i < p->procedure[kind].steps.len; i++) {
     const Step *step = p->procedure[kind].steps.at[i];
     if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective->kind) == RESHARD_LOCAL) continue;
-    traffic.collectives++;
-    traffic.bytes += step->collective->bytes;
+    traffic.collectives += procedure_times(p, kind);
+    traffic.bytes += procedure_times(p, kind) * step->collective->bytes;
   }
   return traffic;
 }
@@ -64,17 +64,18 @@ static void print_header(const Codegen *g, Text *out) {
   text_printf(out, "\n");
   if (p->machine_text != NULL) text_printf(out, "//   machine     %s\n", name_in_comment(g->arena, p->machine_text));
   text_printf(out, "//   plan        %s\n", name_in_comment(g->arena, p->plan_text));
+  if (p->microbatches > 1)
+    text_printf(out, "//   batch       %lld samples, in %d microbatches\n", (long long)p->model->batch, p->microbatches);
   if (p->predicted_text != NULL) text_printf(out, "//   predicted   %s\n", name_in_comment(g->arena, p->predicted_text));
   text_printf(out, "//   parameters  %lld\n", (long long)parameters(p));
   text_printf(out, "//   memory      %lld bytes on each device, in one arena (largest sum of live tensors: %lld)\n",
               (long long)p->arena_bytes, (long long)p->lower_bound);
-  static const ProcedureKind kinds[] = {PROC_FORWARD, PROC_BACKWARD, PROC_REPORT, PROC_UPDATE};
   text_printf(out, "//   moved by the busiest rank in a step:");
   bool any = false;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    const Traffic traffic = traffic_of(p, kinds[i]);
+  for (int kind = PROC_BEGIN; kind <= PROC_UPDATE; kind++) {
+    const Traffic traffic = traffic_of(p, kind);
     if (traffic.collectives == 0) continue;
-    text_printf(out, "%s %s %d collective%s, %.0f bytes", any ? ";" : "", procedure_name(kinds[i]), traffic.collectives,
+    text_printf(out, "%s %s %d collective%s, %.0f bytes", any ? ";" : "", procedure_name(kind), traffic.collectives,
                 traffic.collectives == 1 ? "" : "s", traffic.bytes);
     any = true;
   }
@@ -115,7 +116,9 @@ static void print_mesh(const Codegen *g, Text *out) {
   const Program *p = g->p;
   text_printf(out, "enum { RANKS = %d", mesh_ranks(&p->mesh));
   for (int a = 0; a < mesh_axes(p); a++) text_printf(out, ", %s = %d", axis_constant(p, a), p->mesh.axis[a].size);
+  if (p->microbatches > 1) text_printf(out, ", MICROBATCHES = %d", p->microbatches);
   text_printf(out, " };\n");
+  if (p->microbatches > 1) text_printf(out, "static int micro; // the microbatch at hand\n");
   print_factors(p, out);
   text_printf(out, "\n");
   for (int b = 0; b < p->blocks.len; b++) {
@@ -169,6 +172,14 @@ static const char *interval_text(const Codegen *g, Extent extent) {
   return arena_printf(g->arena, "{%lld * %s.lo, %lld * %s.len}", (long long)extent.fixed, block, (long long)extent.fixed, block);
 }
 
+// The same with so many elements, as text, before it.
+static const char *interval_behind(const Codegen *g, Extent extent, const char *before) {
+  if (extent.block < 0) return arena_printf(g->arena, "{%s, %lld}", before, (long long)extent.fixed);
+  const char *block = g->p->blocks.at[extent.block].c_name;
+  const char *times = extent.fixed == 1 ? "" : arena_printf(g->arena, "%lld * ", (long long)extent.fixed);
+  return arena_printf(g->arena, "{%s + %s%s.lo, %s%s.len}", before, times, block, times, block);
+}
+
 // ---- procedures --------------------------------------------------------------------------------------------------
 
 // The condition under which this rank has the coordinates; NULL: always.
@@ -204,10 +215,12 @@ static void print_lap(const Codegen *g, const Procedure *procedure, int i, Text 
 }
 
 static void read_procedure(Codegen *g, ProcedureKind kind) {
-  static const char *const what[] = {
+  const char *const what[] = {
       [PROC_INIT] = "Initial values of parameters and states.",
-      [PROC_FORWARD] = "The losses of the batch.",
+      [PROC_BEGIN] = "Before the first microbatch: what is known of the whole batch, and where sums begin.",
+      [PROC_FORWARD] = g->p->microbatches > 1 ? "The losses of a microbatch." : "The losses of the batch.",
       [PROC_BACKWARD] = "The gradients of all parameters.",
+      [PROC_COMBINE] = "Behind the last microbatch: what is made of the sums over the whole batch.",
       [PROC_REPORT] = "What is only reported: metrics and the gradients' norm.",
       [PROC_UPDATE] = "The optimizer.",
       [PROC_EVALUATE] = "Losses and metrics of a batch of the test split.",
@@ -306,7 +319,8 @@ static void print_inputs(const Codegen *g, Text *out) {
     const Tensor *tensor = graph_tensor(p->model->train, names_get(&p->model->train->tensor_names, input->name));
     text_printf(out, "    {\"%s\", %s, %d, {", name_in_string(g->arena, input->name),
                 tensor->type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT", tensor->rank);
-    for (int d = 0; d < tensor->rank; d++) text_printf(out, "%s%lld", d > 0 ? ", " : "", (long long)tensor->extent[d]);
+    text_printf(out, "%lld", (long long)p->model->batch);
+    for (int d = 1; d < tensor->rank; d++) text_printf(out, ", %lld", (long long)tensor->extent[d]);
     text_printf(out, "}, %lld, {", (long long)tensor->range);
     const char *files[3] = {input->source.kind, input->source.train_file, input->source.test_file};
     for (int f = 0; f < 3; f++) {
@@ -399,18 +413,47 @@ static void print_places(const Codegen *g, Text *out) {
   text_printf(out, "}\n");
 }
 
+// before: the number of the batch's samples before those that are loaded, as text; NULL: it begins with them.
+static void print_load(const Codegen *g, int input, int tensor, const char *pad, const char *before, Text *out) {
+  const Program *p = g->p;
+  if (tensor < 0 || !p->tensors.at[tensor].shown) return;
+  const ProgTensor *t = &p->tensors.at[tensor];
+  text_printf(out, "%sLOAD_BATCH(%d, t.%s", pad, input, t->c_name);
+  for (int d = 0; d < t->rank; d++) {
+    if (d > 0 || before == NULL) text_printf(out, ", %s", interval_text(g, t->extent[d]));
+    else text_printf(out, ", %s", interval_behind(g, t->extent[d], before));
+  }
+  text_printf(out, ");\n");
+}
+
 static void print_batches(const Codegen *g, bool train, Text *out) {
   const Program *p = g->p;
-  for (int i = 0; i < p->inputs.len; i++) {
-    const int tensor = train ? p->inputs.at[i].train : p->inputs.at[i].eval;
-    if (tensor < 0 || !p->tensors.at[tensor].shown) continue;
-    const ProgTensor *t = &p->tensors.at[tensor];
-    text_printf(out, "    LOAD_BATCH(%d, t.%s", i, t->c_name);
-    for (int d = 0; d < t->rank; d++) {
-      text_printf(out, ", %s", interval_text(g, t->extent[d]));
-    }
-    text_printf(out, ");\n");
+  const char *pad = "    ", *before = NULL;
+  if (train && p->microbatches > 1) {
+    pad = "      ";
+    before = arena_printf(g->arena, "micro * %lld", (long long)(p->model->batch / p->microbatches));
   }
+  for (int i = 0; i < p->inputs.len; i++)
+    print_load(g, i, train ? p->inputs.at[i].train : p->inputs.at[i].eval, pad, before, out);
+}
+
+// The whole of a training step, but for its end.
+static void print_training_step(const Codegen *g, Text *out) {
+  const Program *p = g->p;
+  if (p->microbatches == 1) {
+    print_batches(g, true, out);
+    if (p->measured.len > 0) text_printf(out, "    parcc_lap(PARCC_LAP_BEGIN);\n    parcc_lap(PARCC_LAP_EMPTY);\n");
+    text_printf(out, "    forward();\n    backward();\n    if (parcc_reports()) report();\n    update();\n");
+    return;
+  }
+  for (int i = 0; i < p->inputs.len; i++) print_load(g, i, p->inputs.at[i].whole, "    ", NULL, out);
+  const bool divides = g->book.divisions.len > 0;
+  if (divides) text_printf(out, "    samples = %lld;\n", (long long)p->model->batch);
+  text_printf(out, "    begin();\n");
+  if (divides) text_printf(out, "    samples = %lld;\n", (long long)(p->model->batch / p->microbatches));
+  text_printf(out, "    for (micro = 0; micro < MICROBATCHES; micro++) {\n");
+  print_batches(g, true, out);
+  text_printf(out, "      forward();\n      backward();\n    }\n    combine();\n    if (parcc_reports()) report();\n    update();\n");
 }
 
 // This rank's combined coordinate on a set of axes.
@@ -495,9 +538,7 @@ static void print_main(const Codegen *g, Text *out) {
   text_printf(out, "  place_tensors();\n");
   print_blocks(g, "  ", NULL, out);
   text_printf(out, "  list_stored();\n  init();\n  parcc_load();\n\n  while (parcc_next_step()) {\n");
-  print_batches(g, true, out);
-  if (p->measured.len > 0) text_printf(out, "    parcc_lap(PARCC_LAP_BEGIN);\n    parcc_lap(PARCC_LAP_EMPTY);\n");
-  text_printf(out, "    forward();\n    backward();\n    if (parcc_reports()) report();\n    update();\n");
+  print_training_step(g, out);
   text_printf(out, "    END_STEP(%s", p->gradient_norm >= 0 ? arena_printf(g->arena, "t.%s", p->tensors.at[p->gradient_norm].c_name) : "NULL");
   print_scalar_args(g, true, out);
   text_printf(out, ");\n  }\n");
@@ -537,6 +578,7 @@ static void use_in_main(Codegen *g) {
   for (int i = 0; i < p->inputs.len; i++) {
     use(g, p->inputs.at[i].train);
     use(g, p->inputs.at[i].eval);
+    use(g, p->inputs.at[i].whole);
   }
   for (int i = 0; i < p->scalars.len; i++) {
     use(g, p->scalars.at[i].train);
@@ -547,11 +589,13 @@ static void use_in_main(Codegen *g) {
 }
 
 static void print_functions(Codegen *g) {
-  for (int k = 0; k < PROCEDURES; k++) read_procedure(g, k);
+  for (int k = 0; k < PROCEDURES; k++)
+    if (procedure_runs(g->p, k)) read_procedure(g, k);
   read_stored(g);
   enter_names(g);
   procedure_writer_decide(&g->writer, g->procedure, PROCEDURES + 1);
-  for (int k = 0; k < PROCEDURES; k++) emit_procedure(&g->writer, &g->procedure[k]);
+  for (int k = 0; k < PROCEDURES; k++)
+    if (procedure_runs(g->p, k)) emit_procedure(&g->writer, &g->procedure[k]);
 }
 
 static void print_records(const Codegen *g, Text *out) {

@@ -46,6 +46,7 @@ static void put_expr(KeyWriter *w, const Expr *e) {
     put(w, e->random.normal);
     put(w, e->random.stream);
     put_index(w, e->random.element);
+    put(w, e->random.apart);
     return;
   case EXPR_RUN: put(w, e->run); return;
   }

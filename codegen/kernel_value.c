@@ -316,13 +316,18 @@ static const char *random_text(KernelText *e, const Expr *x) {
   // The stream is an argument, so that kernels that differ in it only are shared.
   const char *stream = kernel_text_fresh(e, "stream", "stream");
   vec_push(e->arena, &e->params, (Param){stream, "unsigned", arena_printf(e->arena, "%d", x->random.stream)});
+  const char *element = global_index(e, x->random.element);
+  if (x->random.apart != 0) {
+    const char *before = arena_printf(e->arena, "%lld * (long)micro", (long long)x->random.apart);
+    element = arena_printf(e->arena, "%s + %s", number_param(e, "before", "before", "long", before), element);
+  }
   return arena_printf(e->arena, "parcc_%s%s(%s, %s, %s, (unsigned long long)(%s))",
-                      x->random.normal ? "normal" : "uniform", e->p->model->f64 ? "" : "f", seed, stream, step,
-                      global_index(e, x->random.element));
+                      x->random.normal ? "normal" : "uniform", e->p->model->f64 ? "" : "f", seed, stream, step, element);
 }
 
 static const char *run_text(KernelText *e, RunScalar run) {
   const char *type = name_type(e->p, TYPE_REAL), *name = run_scalar_name(run);
+  if (run == RUN_MICRO) return number_param(e, name, name, "int", name);
   return number_param(e, name, name, type, arena_printf(e->arena, "(%s)parcc.%s", type, name));
 }
 

@@ -147,7 +147,7 @@ static bool constant(const Elab *e, const char *name, Value *out) {
 }
 
 static bool run_scalar(Elab *e, const char *name, Value *out) {
-  for (int i = 0; i < RUN_SCALARS; i++) {
+  for (int i = 0; i < RUN_NAMED; i++) {
     if (e->init != NULL || !str_eq(run_scalar_name((RunScalar)i), name) || !(i == RUN_LR ? e->run_lr : e->run_step))
       continue;
     *out = (Value){.kind = VALUE_RUN, .run = {expr_run(e->arena, (RunScalar)i), 1}};

@@ -17,10 +17,10 @@ static const char *const keywords[] = { // sorted
 };
 
 static const char *const taken[] = { // sorted
-    "Interval", "arena", "argc", "argv", "backward", "blockDim", "blockIdx", "cos", "count", "dim3",
+    "Interval", "arena", "argc", "argv", "backward", "begin", "blockDim", "blockIdx", "combine", "cos", "count", "dim3",
     "division", "erf", "errno", "evaluate", "event", "everybody", "exp", "fabs", "floor", "forward", "gamma",
     "gridDim", "i", "init", "inputs", "j0", "j1", "jn", "l", "lanes", "layer", "learning_rate", "linux",
-    "list_stored", "log", "main", "model", "one", "parcc", "place_tensors", "pow", "report", "row", "samples",
+    "list_stored", "log", "main", "micro", "model", "one", "parcc", "place_tensors", "pow", "report", "row", "samples",
     "scalars", "sin", "sizes", "sqrt", "stderr", "stdin", "stdout", "stored", "t", "tanh", "threadIdx",
     "unix", "update", "warpSize", "y0", "y1", "yn", "zero",
 };

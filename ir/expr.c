@@ -27,7 +27,7 @@ int fn_find(const char *name) {
 }
 
 const char *run_scalar_name(RunScalar scalar) {
-  static const char *const name[RUN_SCALARS] = {[RUN_LR] = "lr", [RUN_STEP] = "step", [RUN_STEPS] = "steps"};
+  static const char *const name[RUN_SCALARS] = {[RUN_LR] = "lr", [RUN_STEP] = "step", [RUN_STEPS] = "steps", [RUN_MICRO] = "micro"};
   return name[scalar];
 }
 
@@ -126,8 +126,16 @@ const Expr *expr_random(Arena *arena, bool normal, int stream, Index element) {
   return e;
 }
 
+const Expr *expr_random_of(Arena *arena, const Expr *random, Index element, int64_t apart) {
+  Expr *e = NEW(arena, Expr);
+  *e = *random;
+  e->random.element = arena_copy(arena, &element, sizeof element);
+  e->random.apart = apart;
+  return e;
+}
+
 const Expr *expr_run(Arena *arena, RunScalar scalar) {
-  Expr *e = expr_new(arena, EXPR_RUN, TYPE_REAL);
+  Expr *e = expr_new(arena, EXPR_RUN, scalar == RUN_MICRO ? TYPE_INT : TYPE_REAL);
   e->run = scalar;
   return e;
 }
@@ -242,7 +250,7 @@ bool expr_equal(const Expr *a, const Expr *b) {
   case EXPR_RUN: return a->run == b->run;
   case EXPR_RANDOM:
     return a->random.normal == b->random.normal && a->random.stream == b->random.stream &&
-           index_equal(a->random.element, b->random.element);
+           a->random.apart == b->random.apart && index_equal(a->random.element, b->random.element);
   case EXPR_ACCESS:
     if (a->access.tensor != b->access.tensor || a->access.outside != b->access.outside) return false;
     for (int i = 0; i < a->access.rank; i++)
@@ -312,7 +320,7 @@ const Expr *expr_copy(Arena *arena, const Expr *e) {
   switch (e->kind) {
   case EXPR_INDEX: return expr_index(arena, *e->index);
   case EXPR_ACCESS: return expr_access(arena, e->access.tensor, e->type, e->access.rank, e->access.index, e->access.outside);
-  case EXPR_RANDOM: return expr_random(arena, e->random.normal, e->random.stream, *e->random.element);
+  case EXPR_RANDOM: return expr_random_of(arena, e, *e->random.element, e->random.apart);
   default: break;
   }
   Expr *copy = arena_copy(arena, e, sizeof *e);
@@ -331,8 +339,7 @@ static const Expr *substitute_leaf(void *ctx, const Expr *e) {
   switch (e->kind) {
   case EXPR_INDEX: return expr_index(s->arena, index_substitute(e->index, s->by, s->n_dims));
   case EXPR_RANDOM:
-    return expr_random(s->arena, e->random.normal, e->random.stream,
-                       index_substitute(e->random.element, s->by, s->n_dims));
+    return expr_random_of(s->arena, e, index_substitute(e->random.element, s->by, s->n_dims), e->random.apart);
   case EXPR_ACCESS: {
     Index index[IR_MAX_RANK];
     for (int i = 0; i < e->access.rank; i++) index[i] = index_substitute(&e->access.index[i], s->by, s->n_dims);

@@ -43,7 +43,14 @@ const char *fn_name(Fn fn);
 int fn_arity(Fn fn);
 int fn_find(const char *name); // the Fn of that name, or -1
 
-typedef enum RunScalar { RUN_LR, RUN_STEP, RUN_STEPS, RUN_SCALARS } RunScalar; // numbers known only when the program runs
+typedef enum RunScalar {
+  RUN_LR,
+  RUN_STEP,
+  RUN_STEPS,
+  RUN_NAMED,             // those that a model can name: above
+  RUN_MICRO = RUN_NAMED, // the number of the microbatch at hand, an integer
+  RUN_SCALARS
+} RunScalar; // numbers known only when the program runs
 const char *run_scalar_name(RunScalar scalar);
 
 typedef enum ExprKind {
@@ -76,6 +83,7 @@ struct Expr {
       bool normal;
       int stream;     // a number of its own for every random() of the model text
       const Index *element; // the global element index: the same number whatever the plan
+      int64_t apart;        // elements from a point of one microbatch to that of the next
     } random;
     RunScalar run;
   };
@@ -93,6 +101,7 @@ const Expr *expr_access_of(Arena *arena, const Expr *access, int tensor);
 const Expr *expr_call(Arena *arena, Fn fn, const Expr *a, const Expr *b, const Expr *c);
 const Expr *expr_copy(Arena *arena, const Expr *e); // all of it
 const Expr *expr_random(Arena *arena, bool normal, int stream, Index element);
+const Expr *expr_random_of(Arena *arena, const Expr *random, Index element, int64_t apart); // the same numbers, counted otherwise
 const Expr *expr_run(Arena *arena, RunScalar scalar);
 
 bool expr_is_const(const Expr *e, double value);

@@ -19,7 +19,7 @@ double reduce_identity(Reduce reduce) {
 }
 
 const char *phase_name(Phase phase) {
-  static const char *const name[] = {"init", "forward", "backward", "report", "update"};
+  static const char *const name[] = {"init", "begin", "forward", "backward", "combine", "report", "update"};
   return name[phase];
 }
 
@@ -28,6 +28,7 @@ Graph *graph_new(Arena *arena, const char *name) {
   graph->arena = arena;
   graph->name = name;
   graph->gradient_norm = graph->sampled = -1;
+  graph->microbatches = 1;
   graph->tensor_names.arena = graph->layouts.arena = arena;
   return graph;
 }
@@ -197,6 +198,12 @@ void op_visit_reads(const Op *op, void (*visit)(void *ctx, int tensor), void *ct
   }
   ReadVisitor v = {visit, ctx};
   expr_visit(op->body, visit_access, &v);
+}
+
+Phase op_complete(const Op *op) { return op->accumulates ? PHASE_COMBINE : op->phase; }
+
+int phase_times(const Graph *graph, Phase phase) {
+  return phase == PHASE_FORWARD || phase == PHASE_BACKWARD ? graph->microbatches : 1;
 }
 
 double op_flops(const Op *op) {

@@ -24,7 +24,8 @@ typedef struct Tensor {
   const char *dim[IR_MAX_RANK]; // dimension names
   int64_t range;                // integers: values lie in [0, range); 0: unknown
   int producer;                 // operator that computes it, or -1
-  int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; else -1
+  int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; INPUT: the one of
+                                // which it is the whole batch, where that comes in microbatches; else -1
   bool inlined;                 // made and read within one kernel, whatever the plan: see passes/cost_inline.c
   int shard;                    // of inputs and stored tensors: number of the @shard(...) that speaks for it, or 0
   const Layout *layout;         // in the sharded graph; see graph_set_layout
@@ -42,7 +43,15 @@ typedef enum OpKind {
   OP_OPAQUE,  // a call of a C function of the user's: nothing is known of its inside
 } OpKind;
 
-typedef enum Phase { PHASE_INIT, PHASE_FORWARD, PHASE_BACKWARD, PHASE_REPORT, PHASE_UPDATE } Phase;
+typedef enum Phase {
+  PHASE_INIT,
+  PHASE_BEGIN,   // what is known of the whole batch, before its first microbatch
+  PHASE_FORWARD, // of every microbatch
+  PHASE_BACKWARD,
+  PHASE_COMBINE, // what is made of sums over the whole batch, behind its last microbatch
+  PHASE_REPORT,
+  PHASE_UPDATE
+} Phase;
 const char *phase_name(Phase phase);
 
 typedef struct Dim {
@@ -85,6 +94,7 @@ typedef struct Op {
   Dim dims[IR_MAX_DIMS];
   Reduce reduce;
   const Expr *body;
+  bool accumulates; // the sum goes over all microbatches: each adds to it
   int in;       // OP_VIEW, OP_RESHARD: the tensor read
   const Opaque *opaque; // OP_OPAQUE
   int shard; // number of the innermost @shard(...) of the model that speaks for it, or 0
@@ -107,6 +117,7 @@ typedef struct Graph {
   VEC(Scalar) metrics; // scalars reported with it
   int sampled;         // eval: the tensor [batch, time, vocabulary] that Model.sampled_input is drawn from, or -1
   int gradient_norm;   // scalar tensor of the global norm of all gradients before clipping, or -1
+  int microbatches;    // that a batch comes in, one after the other
   Names tensor_names;
   Numbers layouts;     // of tensors, each once
   Op *old_ops;         // the list of operators before graph_renew_ops
@@ -141,6 +152,10 @@ typedef int OpaqueOperandFn(void *ctx, const OpaqueArg *arg);
 const Opaque *opaque_map_operands(Arena *arena, const Opaque *opaque, OpaqueOperandFn *by, void *ctx);
 // Calls visit for every tensor an operator reads (an id may come several times).
 void op_visit_reads(const Op *op, void (*visit)(void *ctx, int tensor), void *ctx);
+// The phase in which the result of an operator is there, of the whole batch.
+Phase op_complete(const Op *op);
+// How often what is of a phase runs in a step: in every microbatch, or once.
+int phase_times(const Graph *graph, Phase phase);
 // floating-point operations of the operator on whole tensors
 double op_flops(const Op *op);
 

@@ -55,7 +55,8 @@ static double eval(const Interp *interp, const Expr *e, const int64_t *at, int n
   case EXPR_RUN: return interp->run[e->run];
   case EXPR_ACCESS: return eval_access(interp, e, at, n_dims);
   case EXPR_RANDOM:
-    return random_number(interp, e->random.normal, e->random.stream, numerator(e->random.element, at, n_dims));
+    return random_number(interp, e->random.normal, e->random.stream,
+                         numerator(e->random.element, at, n_dims) + e->random.apart * (int64_t)interp->run[RUN_MICRO]);
   case EXPR_CALL: {
     double arg[3] = {0};
     for (int i = 0; i < fn_arity(e->call.fn); i++) arg[i] = eval(interp, e->call.arg[i], at, n_dims);

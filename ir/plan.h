@@ -15,6 +15,7 @@
 //     branch3           pin tensor=1
 //     w.grad            pending data              # of parts that are not reduced yet the sum is none, either
 //     block*.dense1     co/tensor         # every layer block1.dense1, block2.dense1, ... that has no line of its own
+//     microbatches = 4                    # a step goes over its batch in 4 parts, one after the other, and updates once
 //
 // What a line does not say, and what has no line, follows: an operator what it reads, an optimizer's state its parameter;
 // inputs, parameters and other states are then on every rank.
@@ -65,7 +66,8 @@ typedef struct PlanLine {
 typedef struct Plan {
   const char *model; // the name of the model it is for
   Mesh mesh;         // the axes that choices speak of, without the batch
-  Loc model_loc, mesh_loc;
+  int microbatches;  // that a step goes over its batch in; 0: nothing is said, all at once
+  Loc model_loc, mesh_loc, microbatches_loc;
   VEC(PlanLine) lines;
 } Plan;
 

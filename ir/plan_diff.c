@@ -28,6 +28,10 @@ static void compare(const char *subject, const char *a, const char *b, Text *out
   if (b != NULL) print('+', subject, b, out);
 }
 
+static const char *microbatches_of(Arena *arena, const Plan *plan) {
+  return plan->microbatches > 1 ? arena_printf(arena, "%d", plan->microbatches) : NULL;
+}
+
 bool plan_diff(const Plan *a, const Plan *b, Text *out) {
   Arena *arena = out->arena;
   const size_t before = out->len;
@@ -36,6 +40,7 @@ bool plan_diff(const Plan *a, const Plan *b, Text *out) {
   index_lines(b, &lines_b);
   compare("plan", a->model, b->model, out);
   compare("mesh", mesh_text(arena, &a->mesh), mesh_text(arena, &b->mesh), out);
+  compare("microbatches", microbatches_of(arena, a), microbatches_of(arena, b), out);
   for (int i = 0; i < a->lines.len; i++) {
     const PlanLine *line = &a->lines.at[i];
     const int other = names_get(&lines_b, key_of(arena, line));

@@ -1,7 +1,7 @@
 // Reads plan files: a line at a time, by hand, so that every mistake has its place.
 //
 //   file    = { [ line ] [ "#" comment ] "\n" }
-//   line    = "plan" version model  |  "mesh" axis "=" size { "," axis "=" size }  |  subject choices
+//   line    = "plan" version model  |  "mesh" axis "=" size { "," axis "=" size }  |  "microbatches" "=" number  |  subject choices
 //   subject = [ "init" | "train" | "eval" ] [ "op" | "layer" | "input" | "store" | "update" ] name
 //             a name may have a "*" in it, for any characters but "."
 //   choices = { dimension [ "*" unit ] "/" axes  |  "pin" axis "=" coordinate { "," axis "=" coordinate }
@@ -11,7 +11,7 @@
 #include "suggest.h"
 #include "tokens.h"
 
-enum { MAX_LINES = 400000 };
+enum { MAX_LINES = 400000, MAX_MICROBATCHES = 1 << 20 };
 
 typedef struct Reader {
   Tokens t;
@@ -124,6 +124,25 @@ static bool read_mesh(Reader *r) {
     if (!take_token(&r->t, TOKEN_NAME, "the name of an axis", &axis) || !take_sign(&r->t, '=', "'=' and the size of the axis")) return false;
     if (!take_token(&r->t, TOKEN_NUMBER, "the size of the axis", &size) || !add_axis(r, &axis, &size)) return false;
   } while (is_sign(&r->t, ','));
+  return take_end(r);
+}
+
+static bool read_microbatches(Reader *r) {
+  Token number;
+  if (r->plan.microbatches > 0) {
+    problem_add(r->t.problems, r->t.token.loc, "a second line 'microbatches'");
+    problem_note(r->t.problems, r->plan.microbatches_loc, "the first one stands here");
+    return false;
+  }
+  next(&r->t);
+  if (!take_sign(&r->t, '=', "'=' and the number of microbatches")) return false;
+  if (!take_token(&r->t, TOKEN_NUMBER, "the number of microbatches", &number)) return false;
+  if (number.number < 1 || number.number > MAX_MICROBATCHES) {
+    problem_add(r->t.problems, number.loc, "a batch comes in 1 to %d microbatches", MAX_MICROBATCHES);
+    return false;
+  }
+  r->plan.microbatches = (int)number.number;
+  r->plan.microbatches_loc = number.loc;
   return take_end(r);
 }
 
@@ -300,6 +319,8 @@ static void read_line(Reader *r) {
     problem_add(r->t.problems, r->t.token.loc, "expected the line 'mesh AXIS=N,...' before the first choice, found %s",
                 token_shown(&r->t));
     r->failed = true;
+  } else if (is_word(&r->t, "microbatches")) {
+    read_microbatches(r);
   } else if (r->plan.lines.len == MAX_LINES) {
     problem_add(r->t.problems, r->t.token.loc, "more than %d lines", MAX_LINES);
     r->failed = true;

@@ -53,6 +53,7 @@ void print_expr(const Graph *graph, const Expr *e, const Dim *dims, Text *out) {
   case EXPR_RANDOM:
     text_printf(out, "%s(%d, ", e->random.normal ? "normal" : "uniform", e->random.stream);
     print_index(e->random.element, dims, out);
+    if (e->random.apart != 0) text_printf(out, " + %lld*micro", (long long)e->random.apart);
     text_printf(out, ")");
     return;
   case EXPR_ACCESS:
@@ -146,7 +147,7 @@ void print_op(const Graph *graph, const Op *op, Text *out) {
       print_dims(op->dims, op->n_out, true, out);
       text_printf(out, "]");
     }
-    text_printf(out, " = ");
+    text_printf(out, op->accumulates ? " += " : " = ");
     if (op->reduce != REDUCE_NONE) {
       text_printf(out, "%s(", reduce_name(op->reduce));
       print_dims(op->dims + op->n_out, op->n_dims - op->n_out, true, out);

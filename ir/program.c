@@ -1,8 +1,16 @@
 #include "program.h"
 
 const char *procedure_name(ProcedureKind kind) {
-  static const char *const name[] = {"init", "forward", "backward", "report", "update", "evaluate"};
+  static const char *const name[] = {"init", "begin", "forward", "backward", "combine", "report", "update", "evaluate"};
   return name[kind];
+}
+
+bool procedure_runs(const Program *program, ProcedureKind kind) {
+  return program->microbatches > 1 || (kind != PROC_BEGIN && kind != PROC_COMBINE);
+}
+
+int procedure_times(const Program *program, ProcedureKind kind) {
+  return kind == PROC_FORWARD || kind == PROC_BACKWARD ? program->microbatches : 1;
 }
 
 Extent extent_fixed(int64_t n) { return (Extent){.fixed = n, .block = -1}; }
@@ -305,6 +313,7 @@ void program_print(const Program *p, Text *out) {
     text_printf(out, "\n");
   }
   for (int k = 0; k < PROCEDURES; k++) {
+    if (!procedure_runs(p, k)) continue;
     text_printf(out, "%s {\n", procedure_name(k));
     for (int i = 0; i < p->procedure[k].steps.len; i++) print_step(p, p->procedure[k].steps.at[i], 0, out);
     text_printf(out, "}\n");

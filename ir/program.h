@@ -221,7 +221,19 @@ struct Step {
   };
 };
 
-typedef enum ProcedureKind { PROC_INIT, PROC_FORWARD, PROC_BACKWARD, PROC_REPORT, PROC_UPDATE, PROC_EVALUATE, PROCEDURES } ProcedureKind;
+// In the order in which a run comes to them. PROC_BEGIN and PROC_COMBINE are around the loop over microbatches, which runs PROC_FORWARD
+// and PROC_BACKWARD; both are empty where there is only one.
+typedef enum ProcedureKind {
+  PROC_INIT,
+  PROC_BEGIN,
+  PROC_FORWARD,
+  PROC_BACKWARD,
+  PROC_COMBINE,
+  PROC_REPORT,
+  PROC_UPDATE,
+  PROC_EVALUATE,
+  PROCEDURES
+} ProcedureKind;
 const char *procedure_name(ProcedureKind kind);
 
 typedef struct Procedure {
@@ -231,6 +243,7 @@ typedef struct Procedure {
 typedef struct ProgInput { // an input of the model and where its batch goes
   int input;  // in Model.inputs
   int train, eval; // tensors, or -1
+  int whole;       // tensor of the whole batch, where that comes in microbatches, or -1
 } ProgInput;
 
 typedef struct ProgScalar { const char *name; int train, eval; } ProgScalar; // tensors or -1
@@ -242,6 +255,7 @@ typedef struct Program {
   const char *machine_text, *predicted_text; // the machine that it is for, and what a step was predicted to take on it; NULL: not known
   const char *whole_batches; // "s (model.dnn:6)": why an evaluation takes whole batches only; NULL: it takes any
   Mesh mesh;
+  int microbatches; // that a batch of the training split comes in
   VEC(RankBlock) blocks;
   VEC(ProgTensor) tensors;
   VEC(Buffer) buffers;
@@ -257,6 +271,8 @@ typedef struct Program {
   int64_t arena_bytes, lower_bound; // planned peak; largest sum of live buffers
 } Program;
 
+bool procedure_runs(const Program *program, ProcedureKind kind); // false of what is around a loop that there is none of
+int procedure_times(const Program *program, ProcedureKind kind); // how often it runs in a step
 int program_add_block(Program *program, RankBlock block); // its number; least and most are found
 Extent extent_fixed(int64_t n);
 Extent extent_mul(Extent a, Extent b);

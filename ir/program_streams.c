@@ -3,7 +3,8 @@
 // of different streams that use the same memory, one of them to write, the earlier must be done when the later begins; what
 // a tensor is read for must still be there.
 //
-// A run: initial values; steps, of which some report and others do not; two batches of the test split.
+// A run: initial values; steps, of which some report and others do not, of two microbatches where there are several; two batches
+// of the test split.
 #include <stdlib.h>
 
 #include "program.h"
@@ -225,9 +226,18 @@ static void forget(Walk *w) {
       w->pieces[i].content = NOBODY;
 }
 
+// What a microbatch leaves behind is nothing for the next one, but for what lives since before the first one.
+static void forget_micro(Walk *w) {
+  const int first = w->program->starts[PROC_FORWARD];
+  for (int i = 0; i < w->n_pieces; i++) {
+    const int content = w->pieces[i].content;
+    if (content >= 0 && !w->program->buffers.at[content].persistent && w->program->buffers.at[content].first >= first)
+      w->pieces[i].content = NOBODY;
+  }
+}
+
 static void load_batch(Walk *w, bool train) {
   static const Step load = {.layer = "", .name = "the next batch"};
-  forget(w);
   for (int i = 0; i < w->program->inputs.len; i++) {
     const ProgInput *input = &w->program->inputs.at[i];
     touch(w, &load, train ? input->train : input->eval, true);
@@ -242,10 +252,22 @@ static void read_results(Walk *w, bool train, bool all) {
   if (!train) touch(w, &read, w->program->sampled, false);
 }
 
+static void load_whole_batch(Walk *w) {
+  static const Step load = {.layer = "", .name = "the next batch"};
+  for (int i = 0; i < w->program->inputs.len; i++) touch(w, &load, w->program->inputs.at[i].whole, true);
+}
+
 static void walk_training_step(Walk *w, bool reports) {
-  load_batch(w, true);
-  walk_procedure(w, PROC_FORWARD);
-  walk_procedure(w, PROC_BACKWARD);
+  forget(w);
+  load_whole_batch(w);
+  walk_procedure(w, PROC_BEGIN);
+  for (int micro = 0; micro < w->program->microbatches && micro < 2; micro++) {
+    if (micro > 0 && w->program->arena_bytes > 0) forget_micro(w);
+    load_batch(w, true);
+    walk_procedure(w, PROC_FORWARD);
+    walk_procedure(w, PROC_BACKWARD);
+  }
+  walk_procedure(w, PROC_COMBINE);
   if (reports) walk_procedure(w, PROC_REPORT);
   walk_procedure(w, PROC_UPDATE);
   read_results(w, true, reports);
@@ -259,6 +281,7 @@ const char *program_find_disorder(const Program *program) {
   walk_procedure(w, PROC_INIT);
   for (int i = 0; i < 3; i++) walk_training_step(w, i != 1);
   for (int i = 0; i < 2; i++) {
+    forget(w);
     load_batch(w, false);
     walk_procedure(w, PROC_EVALUATE);
     read_results(w, false, true);

@@ -27,6 +27,8 @@ static void check_read(void *ctx, int tensor) {
   const Tensor *read = graph_tensor(v->graph, tensor);
   rule(v, read->producer < v->op_id, "an operator comes after what it reads");
   rule(v, read->producer >= 0 || read->role != ROLE_VALUE, "a value has an operator");
+  rule(v, read->producer < 0 || !v->graph->ops.at[read->producer].accumulates || v->op->phase >= PHASE_COMBINE,
+       "a sum over microbatches is read behind the last one");
 }
 
 static void check_index(const Verifier *v, const Index *index) {
@@ -67,6 +69,7 @@ static void check_compute(const Verifier *v) {
   for (int d = 0; d < op->n_dims; d++) rule(v, op->dims[d].extent >= 1, "extents are at least 1");
   for (int d = 0; d < op->n_out; d++)
     rule(v, out->extent[d] == op->dims[d].extent, "the output's extents are those of the iteration space");
+  rule(v, !op->accumulates || op->reduce == REDUCE_SUM, "what is added to in every microbatch is a sum");
   rule(v, op->reduce != REDUCE_NONE || op->n_dims == op->n_out, "dimensions that are not in the output are reduced");
   expr_visit(op->body, check_expr, (void *)v);
 }

@@ -64,7 +64,7 @@ static int made(Applier *ap, int tensor, int version, Phase phase, const Op *nea
   const Version v = ap->demands.of[tensor].at[version];
   if (v.tensor >= 0) return v.tensor;
   const Version *parent = &ap->demands.of[tensor].at[v.parent];
-  int at = made(ap, tensor, v.parent, demands_phase(parent), near);
+  int at = made(ap, tensor, v.parent, demands_phase(&ap->demands, tensor, parent), near);
   const int shape = routes_shape(ap->demands.routes, graph_tensor(ap->graph, at));
   const Route route = route_find(ap->demands.routes, shape, parent->number, v.number);
   if (route.n == 0) fatal("no way from one layout to another");
@@ -74,7 +74,7 @@ static int made(Applier *ap, int tensor, int version, Phase phase, const Op *nea
 
 static int wanted(Applier *ap, int tensor, const Layout *want, const Op *near) {
   const int version = demands_find(&ap->demands, tensor, want);
-  return made(ap, tensor, version, demands_phase(&ap->demands.of[tensor].at[version]), near);
+  return made(ap, tensor, version, demands_phase(&ap->demands, tensor, &ap->demands.of[tensor].at[version]), near);
 }
 
 typedef struct ReadRewrite {
@@ -102,7 +102,7 @@ static const Expr *rewrite_read(void *ctx, const Expr *e) {
 
 static void reduce_early(Applier *ap, const Op *op, int tensor) {
   for (int v = 1; v < ap->demands.of[tensor].len; v++)
-    if (ap->demands.of[tensor].at[v].early) made(ap, tensor, v, op->phase, op);
+    if (ap->demands.of[tensor].at[v].early) made(ap, tensor, v, op_complete(op), op);
 }
 
 static void apply_op(Applier *ap, Op op) {

@@ -107,8 +107,7 @@ static const Expr *merge_leaf(void *ctx, const Expr *e) {
     Index index = e->kind == EXPR_INDEX ? *e->index : *e->random.element;
     index.coef[m->a] = index.coef[m->a] != 0 ? index.coef[m->b] : 0; // a * B + b counts the merged dimension
     index = without_dim(index, m->b);
-    return e->kind == EXPR_INDEX ? expr_index(m->arena, index)
-                                 : expr_random(m->arena, e->random.normal, e->random.stream, index);
+    return e->kind == EXPR_INDEX ? expr_index(m->arena, index) : expr_random_of(m->arena, e, index, e->random.apart);
   }
   if (e->kind != EXPR_ACCESS) return e;
   const int position = m->position[kernel_find_tensor(m->kernel, e->access.tensor)];

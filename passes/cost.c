@@ -1,4 +1,5 @@
-// The formulas. A step takes the sum of what its operators and its changes of layout take; nothing is taken to overlap.
+// The formulas. A step takes the sum of what its operators and its changes of layout take, in every microbatch what is of one;
+// nothing is taken to overlap.
 //
 //   operator      as measured, if a profile says so; else
 //                 max(operations / (rate * efficiency), bytes / bandwidth of the memory), at least the launch of a kernel
@@ -254,16 +255,17 @@ Cost cost_of_graph(const CostModel *model, const Graph *train) {
   Cost cost = {0};
   for (int i = 0; i < train->ops.len; i++) {
     const Op *op = &train->ops.at[i];
+    const double times = phase_times(train, op->phase);
     if (op->phase == PHASE_REPORT || op->phase == PHASE_INIT) continue;
     if (op->kind == OP_RESHARD) {
       Reshard change;
       const StepCost step = cost_of_change(model, train, op, &change);
-      cost.communication[step.level] += step.seconds;
-      cost.bytes += step.bytes;
-      cost.step += step.seconds;
+      cost.communication[step.level] += times * step.seconds;
+      cost.bytes += times * step.bytes;
+      cost.step += times * step.seconds;
       continue;
     }
-    const double seconds = cost_of_op(model, train, op);
+    const double seconds = times * cost_of_op(model, train, op);
     *(op->phase == PHASE_UPDATE ? &cost.update : &cost.compute) += seconds;
     cost.step += seconds;
   }

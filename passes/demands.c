@@ -97,7 +97,7 @@ static void demand_of_leaving(Demands *d, int tensor, const Layout *layout) {
   if (tensor < 0) return;
   const Layout want = demands_leaving(d->graph, tensor, layout, d->mesh);
   const int producer = graph_tensor(d->graph, tensor)->producer;
-  demand(d, tensor, &want, producer >= 0 ? d->graph->ops.at[producer].phase : PHASE_UPDATE);
+  demand(d, tensor, &want, producer >= 0 ? op_complete(&d->graph->ops.at[producer]) : PHASE_UPDATE);
 }
 
 static void enter(Demands *d, int tensor) {
@@ -181,6 +181,15 @@ static Layout whole_layout(const Mesh *mesh, Routes *routes, const int *layout, 
   for (int i = 0; i < LAYOUT_MAX_RANK; i++)
     if (layout_axes_of(&whole, mesh->n_axes, i) == 0) whole.cut[i] = (Cut){0};
   return whole;
+}
+
+Phase demands_phase(const Demands *d, int tensor, const Version *version) {
+  const int producer = graph_tensor(d->graph, tensor)->producer;
+  Phase first = PHASE_INIT;
+  while (first < PHASE_UPDATE && !(version->read >> first & 1)) first++;
+  if (producer >= 0 && d->graph->ops.at[producer].phase == PHASE_BEGIN && first <= PHASE_BACKWARD) return PHASE_BEGIN;
+  if (first != PHASE_REPORT || !(version->read >> PHASE_UPDATE & 1)) return first;
+  return d->graph->microbatches > 1 ? PHASE_COMBINE : PHASE_BACKWARD;
 }
 
 static bool is_reported(const Version *version) { return version->read == 1u << PHASE_REPORT; }
@@ -269,19 +278,25 @@ static bool attach_reported(const Versions *all, Versions *step, Arena *arena, R
   return true;
 }
 
+static double amount_of_version(const Versions *versions, int v, Routes *routes, int shape) {
+  const Version *version = &versions->at[v];
+  return is_reported(version) ? 0 : routes_cost(routes, shape, versions->at[version->parent].number, version->number).amount;
+}
+
 // Of what is planned, the part that is not only for reports.
 static double amount_of_step(const Versions *versions, Routes *routes, int shape) {
   double amount = 0;
-  for (int v = 1; v < versions->len; v++)
-    if (!is_reported(&versions->at[v]))
-      amount += routes_cost(routes, shape, versions->at[versions->at[v].parent].number, versions->at[v].number).amount;
+  for (int v = 1; v < versions->len; v++) amount += amount_of_version(versions, v, routes, shape);
   return amount;
 }
 
 double demands_amount(const Demands *d) {
   double amount = 0;
-  for (int t = 0; t < d->graph->tensors.len; t++)
-    if (d->of[t].len > 1) amount += amount_of_step(&d->of[t], d->routes, routes_shape(d->routes, graph_tensor(d->graph, t)));
+  for (int t = 0; t < d->graph->tensors.len; t++) {
+    const int shape = d->of[t].len > 1 ? routes_shape(d->routes, graph_tensor(d->graph, t)) : 0;
+    for (int v = 1; v < d->of[t].len; v++)
+      amount += phase_times(d->graph, demands_phase(d, t, &d->of[t].at[v])) * amount_of_version(&d->of[t], v, d->routes, shape);
+  }
   return amount;
 }
 
@@ -302,11 +317,6 @@ static void plan_tensor(Demands *d, Arena *scratch, int tensor) {
   *all = step;
 }
 
-Phase demands_phase(const Version *version) {
-  Phase first = PHASE_INIT;
-  while (first < PHASE_UPDATE && !(version->read >> first & 1)) first++;
-  return first == PHASE_REPORT && version->read >> PHASE_UPDATE & 1 ? PHASE_BACKWARD : first;
-}
 
 Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model) {
   Demands demands = {.graph = graph, .mesh = mesh, .routes = routes_new(graph->arena, mesh, model), .arena = graph->arena}, *d = &demands;

@@ -1,5 +1,6 @@
 #include "evaluate.h"
 
+#include "microbatch.h"
 #include "passes.h"
 #include "planning.h"
 #include "route.h"
@@ -23,6 +24,14 @@ Compilation *evaluate_copy(const Compilation *c, const Plan *plan, Arena *arena)
   copy->plan_source = (PlanSource){.kind = PLAN_MADE};
   copy->plan = *plan;
   copy->mesh = plan->mesh;
+  return copy;
+}
+
+Compilation *evaluate_in_microbatches(const Compilation *c, int number, Arena *arena) {
+  Compilation *copy = NEW(arena, Compilation);
+  *copy = copy_compilation(c, arena);
+  const char *refusal = microbatch_split(copy->model, number);
+  if (refusal != NULL) fatal("microbatches were asked for that cannot be: %s", refusal);
   return copy;
 }
 

@@ -143,14 +143,14 @@ static Explainer explainer_new(const Compilation *c, const Plan *plan) {
   Explainer e = {.arena = arena};
   Compilation *own = NEW(arena, Compilation), *planned = evaluate_copy(c, plan, arena);
   Plan *nothing = NEW(arena, Plan);
-  *own = *c;
-  own->mesh = plan->mesh;
   *nothing = (Plan){.model = c->model->name};
-  e.c = own;
-  e.planner = planner_new(arena, c->model, nothing, &own->mesh);
   pipeline[pipeline_find("plan")].run(planned);
   e.planned = planned;
   if (planned->problems.list.len > 0) return e;
+  *own = planned->plan.microbatches > 1 ? *evaluate_in_microbatches(c, planned->plan.microbatches, arena) : *c;
+  own->mesh = plan->mesh;
+  e.c = own;
+  e.planner = planner_new(arena, own->model, nothing, &own->mesh);
   e.whole = plan_write_whole(planned);
   Compilation *applied = evaluate_copy(own, &e.whole.plan, arena);
   pipeline[pipeline_find("plan")].run(applied);

@@ -98,12 +98,14 @@ StoreFacts inplace_store_facts(Program *program) {
   f.sharers = NEW_ARRAY(program->arena, int, program->buffers.len);
   for (int t = 0; t < program->tensors.len; t++)
     if (program->tensors.at[t].buffer >= 0) f.sharers[program->tensors.at[t].buffer]++;
-  for (int k = PROC_FORWARD; k <= PROC_UPDATE; k++)
+  for (int k = PROC_BEGIN; k <= PROC_UPDATE; k++) {
     for (int i = 0; i < program->procedure[k].steps.len; i++) {
       f.step = program->procedure[k].steps.at[i];
       f.number++;
       step_visit_tensors(f.step, note_use, &f);
     }
+    if (procedure_times(program, k) > 1) f.looped = f.number;
+  }
   return f;
 }
 
@@ -113,7 +115,7 @@ bool inplace_store(StoreFacts *f, int state, int value) {
   if (f->sharers[new_value->buffer] > 1 || program->buffers.at[new_value->buffer].persistent) return false;
   const Step *writer = f->writer[value];
   const int made = f->first_use[new_value->buffer], left = f->last_use[old->buffer];
-  if (writer == NULL || left > made) return false;
+  if (writer == NULL || left > made || made <= f->looped) return false;
   if (left == made && (writer->kind != STEP_KERNEL || !inplace_in_kernel(program, writer->kernel, state, value))) return false;
   program->buffers.at[new_value->buffer].bytes = 0;
   new_value->buffer = old->buffer;

@@ -185,8 +185,9 @@ static Step *group_step(Lowering *l, const Grouping *g, const Group *group) {
 }
 
 static Procedure *procedure_of(Lowering *l, Phase phase) {
-  static const ProcedureKind of_phase[] = {[PHASE_INIT] = PROC_INIT, [PHASE_FORWARD] = PROC_FORWARD,
-                                           [PHASE_BACKWARD] = PROC_BACKWARD, [PHASE_REPORT] = PROC_REPORT,
+  static const ProcedureKind of_phase[] = {[PHASE_INIT] = PROC_INIT,         [PHASE_BEGIN] = PROC_BEGIN,
+                                           [PHASE_FORWARD] = PROC_FORWARD,   [PHASE_BACKWARD] = PROC_BACKWARD,
+                                           [PHASE_COMBINE] = PROC_COMBINE,   [PHASE_REPORT] = PROC_REPORT,
                                            [PHASE_UPDATE] = PROC_UPDATE};
   if (str_eq(l->graph->name, "eval")) return &l->program->procedure[PROC_EVALUATE];
   if (str_eq(l->graph->name, "init")) return &l->program->procedure[PROC_INIT];
@@ -247,7 +248,7 @@ bool lowering_adds_up(const Lowering *l, const Op *op) {
   const int *loop_of = l->strips != NULL ? l->strips->loop_of[graph_tensor(l->graph, op->out)->producer] : NULL;
   for (int d = op->n_out; loop_of != NULL && d < op->n_dims; d++)
     if (loop_of[d] >= 0 && loop_of[d] != STRIP_REACH) return true;
-  return false;
+  return op->accumulates;
 }
 
 static Step *new_zero(Lowering *l, const Op *op) {
@@ -256,12 +257,12 @@ static Step *new_zero(Lowering *l, const Op *op) {
   return zero;
 }
 
-// The result is cleared before all intervals of a strip.
+// The result is cleared before all intervals of a strip, or before the first microbatch.
 static bool is_cleared(const Lowering *l, const Op *op) {
   const int strip = l->strips != NULL ? l->strips->of_op[graph_tensor(l->graph, op->out)->producer] : -1;
   for (int i = 0; strip >= 0 && i < l->strips->list.at[strip].summed.len; i++)
     if (l->strips->list.at[strip].summed.at[i] == op->out) return true;
-  return false;
+  return op->accumulates;
 }
 
 // The products of a sum, one after the other; false: the library cannot do one of them.
@@ -316,7 +317,7 @@ static void lower_looped(Lowering *l, const Grouping *g, const Group *group, Gem
   }
   for (int i = 0; i < loop->loop.body.len; i++)
     if (loop->loop.body.at[i]->kind == STEP_GEMM) loop->loop.body.at[i]->gemm = arena_copy(l->arena, &plan->gemm, sizeof plan->gemm);
-  if (plan->loop_reduces) {
+  if (plan->loop_reduces && !product->accumulates) {
     Step *zero = new_step(l, STEP_ZERO, product);
     zero->zero = plan->gemm.c;
     append(l, group, zero);
@@ -344,9 +345,7 @@ static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
 
 static void lower_scatter(Lowering *l, const Grouping *g, const Group *group) {
   const Op *op = &l->graph->ops.at[group->ops.at[0]];
-  Step *zero = new_step(l, STEP_ZERO, op);
-  zero->zero = l->tensor_of[op->out];
-  append(l, group, zero);
+  if (!op->accumulates) append(l, group, new_zero(l, op));
   append(l, group, kernel_step(l, op, kernel_of_scatter(l, g, group->ops.at[0])));
 }
 
@@ -437,9 +436,17 @@ static void lower_strip(Lowering *l, const Grouping *g, const Strip *s) {
   Procedure *procedure = procedure_of(l, s->phase);
   for (int i = 0; i < s->summed.len; i++) {
     const int producer = graph_tensor(l->graph, s->summed.at[i])->producer;
-    if (l->fate[producer].adds_to == 0) vec_push(l->arena, &procedure->steps, new_zero(l, &l->graph->ops.at[producer]));
+    if (l->fate[producer].adds_to == 0 && !l->graph->ops.at[producer].accumulates) vec_push(l->arena, &procedure->steps, new_zero(l, &l->graph->ops.at[producer]));
   }
   vec_push(l->arena, &procedure->steps, loops[0]);
+}
+
+// Sums over all microbatches begin with nothing.
+static void clear_sums(Lowering *l) {
+  for (int i = 0; i < l->graph->ops.len; i++) {
+    const Op *op = &l->graph->ops.at[i];
+    if (op->accumulates) vec_push(l->arena, &l->program->procedure[PROC_BEGIN].steps, new_zero(l, op));
+  }
 }
 
 static void lower_graph(Lowering *l, const Graph *graph) {
@@ -457,6 +464,7 @@ static void lower_graph(Lowering *l, const Graph *graph) {
     else if (l->strips->list.at[strip].groups.at[0] == g->order[i]) lower_strip(l, g, &l->strips->list.at[strip]);
   }
   l->strips = NULL;
+  clear_sums(l);
   arena_reset(l->scratch);
 }
 
@@ -478,6 +486,14 @@ static void lower_stores(Lowering *l) {
 static int input_tensor(const Lowering *l, const char *name) {
   const int t = names_get(&l->graph->tensor_names, name);
   return t >= 0 ? l->tensor_of[t] : -1;
+}
+
+// The whole batch of an input, where something is made of that before the first microbatch.
+static int whole_input(const Lowering *l, const char *name) {
+  const int input = names_get(&l->graph->tensor_names, name);
+  for (int t = 0; t < l->graph->tensors.len && input >= 0; t++)
+    if (graph_tensor(l->graph, t)->role == ROLE_INPUT && graph_tensor(l->graph, t)->of == input) return l->tensor_of[t];
+  return -1;
 }
 
 static void enter_scalars(Lowering *l, bool train) {
@@ -538,6 +554,7 @@ void pass_lower(Compilation *c) {
   p->arena = c->arena;
   p->model = model;
   p->mesh = c->mesh;
+  p->microbatches = model->train->microbatches;
   p->plan_text = plan_text(c);
   if (c->machine != NULL) {
     p->machine_text = arena_printf(c->arena, "%s: %s, %.4g GiB on each", c->machine->name, machine_levels_text(c->arena, c->machine),
@@ -551,10 +568,13 @@ void pass_lower(Compilation *c) {
   enter_functions(l, model->init);
   enter_functions(l, model->train);
   enter_functions(l, model->eval);
-  for (int i = 0; i < model->inputs.len; i++) vec_push(c->arena, &p->inputs, (ProgInput){i, -1, -1});
+  for (int i = 0; i < model->inputs.len; i++) vec_push(c->arena, &p->inputs, (ProgInput){i, -1, -1, -1});
   lower_graph(l, model->init);
   lower_graph(l, model->train);
-  for (int i = 0; i < model->inputs.len; i++) p->inputs.at[i].train = input_tensor(l, model->inputs.at[i].name);
+  for (int i = 0; i < model->inputs.len; i++) {
+    p->inputs.at[i].train = input_tensor(l, model->inputs.at[i].name);
+    p->inputs.at[i].whole = whole_input(l, model->inputs.at[i].name);
+  }
   enter_scalars(l, true);
   p->gradient_norm = model->train->gradient_norm >= 0 ? l->tensor_of[model->train->gradient_norm] : -1;
   lower_stores(l);

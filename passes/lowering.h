@@ -34,7 +34,8 @@ Extent lowering_dim_extent(Lowering *l, const Op *op, int d);
 Extent lowering_tensor_extent(Lowering *l, const Tensor *tensor, int i);
 // A name for a block that nothing else has.
 const char *lowering_block_name(const Lowering *l, const char *name);
-// Whether every interval of a strip adds to the operator's result: a loop of the strip is over a dimension that it sums over.
+// Whether every microbatch adds to the operator's result, or every interval of a strip: a loop of the strip is over a dimension that
+// it sums over.
 bool lowering_adds_up(const Lowering *l, const Op *op);
 // A new program tensor for this rank's part; slices leave out the first dimension.
 int lowering_new_tensor(Lowering *l, const Tensor *tensor, bool slice);

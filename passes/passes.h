@@ -15,6 +15,8 @@ void pass_decompose(Graph *graph);
 void pass_merge_products(Graph *graph);
 // Gives every operator its sharding, inputs and stored tensors their layouts. Adds the batch to the mesh as its last axis.
 void pass_plan(Compilation *c);
+// What an operator is called and where it stands: "relu s (model.dnn:6)".
+const char *plan_op_place(const Model *model, const Op *op);
 // Of a planned model: the first operator of the evaluation that needs all samples of a batch, "s (model.dnn:6)"; NULL: the
 // last batch may be smaller.
 const char *plan_whole_batches(const Model *model, const Mesh *mesh);

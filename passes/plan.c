@@ -15,6 +15,7 @@
 //
 // The last axis of the mesh is the batch itself, of size 1: what is cut along it has the true length of the batch, which
 // for the last one of an evaluation is not known when the program is written.
+#include "microbatch.h"
 #include "passes.h"
 #include "planning.h"
 #include "search/search.h"
@@ -240,9 +241,27 @@ Plan plan_of_source(Compilation *c) {
   return plan;
 }
 
+// The parts of a batch that the plan asks for, where the graph does not have them yet.
+static void split_batch(Compilation *c) {
+  const int64_t batch = c->model->batch, number = c->plan.microbatches, is = c->model->train->microbatches;
+  if (is > 1) c->plan.microbatches = (int)is;
+  if (is > 1 || number <= 1) return;
+  if (batch == 0) {
+    problem_add(&c->problems, c->plan.microbatches_loc, "a model without inputs has no batch");
+  } else if (number > batch || batch % number != 0) {
+    problem_add(&c->problems, c->plan.microbatches_loc, "a batch of %lld samples does not come in %lld equal microbatches",
+                (long long)batch, (long long)number);
+  } else {
+    const char *refusal = microbatch_split(c->model, (int)number);
+    if (refusal != NULL && c->plan_source.kind == PLAN_RANDOM) c->plan.microbatches = 1;
+    else if (refusal != NULL) problem_add(&c->problems, c->plan.microbatches_loc, "the batch cannot come in microbatches: %s", refusal);
+  }
+}
+
 void pass_plan(Compilation *c) {
   c->problems.arena = c->arena;
   if (c->plan_source.kind < PLAN_FILE) c->plan = plan_of_source(c);
+  split_batch(c);
   c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
   Planner p = planner_new(c->arena, c->model, &c->plan, &c->mesh);
   plan_check(&p, &c->problems);

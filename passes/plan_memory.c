@@ -43,15 +43,18 @@ static void touch_if(Planner *pl, int tensor) {
   if (tensor >= 0) touch(pl, tensor);
 }
 
-// Inputs are filled before forward (evaluate) and results read after update (evaluate).
+// Inputs are filled before forward (begin, evaluate) and results read after update (evaluate). What lives since before the first
+// microbatch is there for all of them.
 static void compute_lifetimes(Planner *pl) {
   Program *p = pl->program;
   for (int b = 0; b < p->buffers.len; b++) p->buffers.at[b].first = p->buffers.at[b].last = -1;
   for (int t = 0; t < p->tensors.len; t++) p->tensors.at[t].steps = 0;
   pl->position = 0;
   for (int k = 0; k < PROCEDURES; k++) {
+    if (!procedure_runs(p, k)) continue;
     p->starts[k] = ++pl->position;
     for (int i = 0; i < p->inputs.len; i++) {
+      if (k == PROC_BEGIN) touch_if(pl, p->inputs.at[i].whole);
       if (k == PROC_FORWARD) touch_if(pl, p->inputs.at[i].train);
       if (k == PROC_EVALUATE) touch_if(pl, p->inputs.at[i].eval);
     }
@@ -69,6 +72,9 @@ static void compute_lifetimes(Planner *pl) {
   }
   for (int b = 0; b < p->buffers.len; b++) {
     Buffer *buffer = &p->buffers.at[b];
+    const bool every_micro = p->microbatches > 1 && buffer->first >= 0 && buffer->first < p->starts[PROC_FORWARD] &&
+                             buffer->last >= p->starts[PROC_FORWARD];
+    if (every_micro && buffer->last < p->starts[PROC_COMBINE] - 1) buffer->last = p->starts[PROC_COMBINE] - 1;
     if (!buffer->persistent) continue;
     buffer->first = 0;
     buffer->last = pl->position;
@@ -179,6 +185,7 @@ static void reuse_places(Planner *pl) {
   }
   pl->position = 0;
   for (int k = 0; k < PROCEDURES; k++) {
+    if (!procedure_runs(p, k)) continue;
     pl->position++;
     for (int i = 0; i < p->procedure[k].steps.len; i++) {
       pl->position++;

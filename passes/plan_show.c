@@ -106,7 +106,9 @@ const char *plan_show(const Compilation *c) {
   add_ops(&t, c->model->train, NULL);
   add_ops(&t, c->model->eval, "eval");
   Text text = {.arena = c->arena};
-  text_printf(&text, "%s on %d ranks, mesh %s\n", c->model->name, mesh_ranks(&t.mesh), mesh_text(c->arena, &t.mesh));
+  text_printf(&text, "%s on %d ranks, mesh %s", c->model->name, mesh_ranks(&t.mesh), mesh_text(c->arena, &t.mesh));
+  if (c->plan.microbatches > 1) text_printf(&text, ", %d microbatches", c->plan.microbatches);
+  text_printf(&text, "\n");
   table_print(&t.table, &text);
   return text_str(&text);
 }

@@ -47,7 +47,18 @@ static void draw_ops(Arena *arena, Plan *plan, uint64_t seed, const Graph *graph
   }
 }
 
+// One batch for most seeds, else any number of equal parts. A model that cannot do that has one, too (pass_plan).
+static int draw_microbatches(uint64_t seed, int64_t batch) {
+  int64_t parts[64];
+  int n = 0;
+  for (int64_t m = 2; m <= batch && n < 64; m++)
+    if (batch % m == 0) parts[n++] = m;
+  if (n == 0 || draw(seed, "microbatches", 0, 3) > 0) return 1;
+  return (int)parts[draw(seed, "microbatches", 1, (uint64_t)n)];
+}
+
 static void make_random(Arena *arena, const Model *model, uint64_t seed, Plan *plan) {
+  plan->microbatches = draw_microbatches(seed, model->batch);
   for (int t = 0; t < model->train->tensors.len; t++) draw_stored(arena, plan, seed, graph_tensor(model->train, t));
   draw_ops(arena, plan, seed, model->init);
   draw_ops(arena, plan, seed, model->train);

@@ -155,6 +155,7 @@ Plan plan_write(const Compilation *c) {
   w.bare.arena = c->arena;
   w.plan.model = c->model->name;
   w.plan.mesh = c->mesh;
+  w.plan.microbatches = c->plan.microbatches;
   w.plan.mesh.n_axes--; // the batch
   write_tensors(&w, ROLE_INPUT);
   write_tensors(&w, ROLE_PARAM);
@@ -176,7 +177,7 @@ static int add_line(Arena *arena, Plan *plan, PlanLine line, const OpSharding *s
 WholePlan plan_write_whole(const Compilation *c) {
   const Graph *graph = c->model->train;
   Planner planner = planner_new(c->arena, c->model, &c->plan, &c->mesh);
-  WholePlan w = {.plan = {.model = c->model->name, .mesh = c->mesh}};
+  WholePlan w = {.plan = {.model = c->model->name, .mesh = c->mesh, .microbatches = c->plan.microbatches}};
   w.plan.mesh.n_axes--; // the batch
   w.line_of_op = NEW_ARRAY(c->arena, int, graph->ops.len);
   w.line_of_tensor = NEW_ARRAY(c->arena, int, graph->tensors.len);

@@ -46,6 +46,29 @@ void graph_keep_ops(Graph *graph, const bool *keep) {
   renumber_producers(graph);
 }
 
+typedef struct Liveness {
+  bool *live; // by tensor
+} Liveness;
+
+static void mark_live(void *ctx, int tensor) { ((Liveness *)ctx)->live[tensor] = true; }
+
+void graph_drop_dead(Graph *graph) {
+  Liveness l = {NEW_ARRAY(graph->arena, bool, graph->tensors.len)};
+  bool *keep = NEW_ARRAY(graph->arena, bool, graph->ops.len);
+  for (int i = 0; i < graph->stores.len; i++) mark_live(&l, graph->stores.at[i].value);
+  for (int i = 0; i < graph->losses.len; i++) mark_live(&l, graph->losses.at[i].tensor);
+  for (int i = 0; i < graph->metrics.len; i++) mark_live(&l, graph->metrics.at[i].tensor);
+  if (graph->sampled >= 0) mark_live(&l, graph->sampled);
+  if (graph->gradient_norm >= 0) mark_live(&l, graph->gradient_norm);
+  for (int i = graph->ops.len - 1; i >= 0; i--) {
+    const Op *op = &graph->ops.at[i];
+    const Role role = graph_tensor(graph, op->out)->role;
+    keep[i] = op_any_result(op, l.live) || role == ROLE_PARAM || role == ROLE_STATE;
+    if (keep[i]) op_visit_reads(op, mark_live, &l);
+  }
+  graph_keep_ops(graph, keep);
+}
+
 const Expr *access_plain(const Graph *graph, int tensor, int first_dim) {
   const Tensor *t = graph_tensor(graph, tensor);
   Index index[IR_MAX_RANK];

@@ -8,6 +8,8 @@
 void graph_sort_by_phase(Graph *graph);
 // Keeps the operators with keep[op] and renumbers producers; tensors keep their ids.
 void graph_keep_ops(Graph *graph, const bool *keep);
+// Keeps the operators whose results are needed, and those that make parameters and states.
+void graph_drop_dead(Graph *graph);
 // By tensor: something other than operators reads it: it is stored, reported, or the gradients' norm.
 bool *graph_leaves(const Graph *graph, Arena *arena);
 // An access to the whole tensor at the dimensions first, first + 1, ...: tensor[d_first, d_first+1, ...].

@@ -133,9 +133,10 @@ void pass_schedule(Compilation *c) {
   for (int k = 0; k < PROCEDURES; k++) n_collectives += p->procedure[k].steps.len;
   s.running = NEW_ARRAY(p->arena, const Step *, n_collectives + 1);
   p->n_events = 1; // READY
-  for (int k = 0; k < PROCEDURES; k++) { // what is in flight may cross from backward into the update, but not beyond
+  for (int k = 0; k < PROCEDURES; k++) { // what is in flight may cross from backward into the update, but not beyond a loop or a step
+    const bool around = p->microbatches > 1 && (k == PROC_BEGIN || k == PROC_BACKWARD);
     s.conditional = k == PROC_REPORT;
-    schedule_procedure(&s, &p->procedure[k], k == PROC_INIT || k == PROC_UPDATE || k == PROC_EVALUATE);
+    schedule_procedure(&s, &p->procedure[k], around || k == PROC_INIT || k == PROC_UPDATE || k == PROC_EVALUATE);
   }
   if (p->n_events == 1) p->n_events = 0;
 }

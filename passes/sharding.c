@@ -172,6 +172,11 @@ static int64_t inner_elements(const Tensor *t, int d, int end) {
 }
 
 int sharding_through_view(const Tensor *in, const Tensor *out, int dim, int64_t unit, int64_t *out_unit) {
+  // Of several dimensions of extent 1 the one of that name.
+  for (int o = 0; in->extent[dim] == 1 && unit == 1 && o < out->rank; o++) {
+    *out_unit = 1;
+    if (out->extent[o] == 1 && str_eq(out->dim[o], in->dim[dim])) return o;
+  }
   // Walk both shapes in groups of equal products: [n, t | c] and [n*t | c].
   for (int i = 0, o = 0; i < in->rank && o < out->rank;) {
     int in_end = i + 1, out_end = o + 1;

@@ -228,31 +228,6 @@ static void rewrite_op(Simplifier *s, int op_id) {
     s->alias[op_result(op, r)] = op_result(&s->graph->ops.at[equal], r);
 }
 
-// ---- dead code ---------------------------------------------------------------------------------------------------
-
-typedef struct Liveness {
-  bool *live; // by tensor
-} Liveness;
-
-static void mark_live(void *ctx, int tensor) { ((Liveness *)ctx)->live[tensor] = true; }
-
-static void drop_dead(Graph *graph) {
-  Liveness l = {NEW_ARRAY(graph->arena, bool, graph->tensors.len)};
-  bool *keep = NEW_ARRAY(graph->arena, bool, graph->ops.len);
-  for (int i = 0; i < graph->stores.len; i++) mark_live(&l, graph->stores.at[i].value);
-  for (int i = 0; i < graph->losses.len; i++) mark_live(&l, graph->losses.at[i].tensor);
-  for (int i = 0; i < graph->metrics.len; i++) mark_live(&l, graph->metrics.at[i].tensor);
-  if (graph->sampled >= 0) mark_live(&l, graph->sampled);
-  if (graph->gradient_norm >= 0) mark_live(&l, graph->gradient_norm);
-  for (int i = graph->ops.len - 1; i >= 0; i--) {
-    const Op *op = &graph->ops.at[i];
-    const Role role = graph_tensor(graph, op->out)->role;
-    keep[i] = op_any_result(op, l.live) || role == ROLE_PARAM || role == ROLE_STATE;
-    if (keep[i]) op_visit_reads(op, mark_live, &l);
-  }
-  graph_keep_ops(graph, keep);
-}
-
 void pass_simplify(Graph *graph, bool partial_batches) {
   Simplifier s = {.graph = graph, .partial_batches = partial_batches, .n_buckets = graph->ops.len * 2 + 1};
   s.alias = NEW_ARRAY(graph->arena, int, graph->tensors.len);
@@ -263,5 +238,5 @@ void pass_simplify(Graph *graph, bool partial_batches) {
   for (int b = 0; b < s.n_buckets; b++) s.bucket[b] = -1;
   pin_results(&s);
   for (int i = 0; i < graph->ops.len; i++) rewrite_op(&s, i);
-  drop_dead(graph);
+  graph_drop_dead(graph);
 }

@@ -32,20 +32,19 @@ static double multiply_adds(const Graph *graph) {
   return n;
 }
 
-static void add_traffic(Traffic *traffic, const Procedure *procedure) {
+static void add_traffic(Traffic *traffic, const Procedure *procedure, int times) {
   for (int i = 0; i < procedure->steps.len; i++) {
     const Step *step = procedure->steps.at[i];
     if (step->kind != STEP_COLLECTIVE || reshard_how(step->collective->kind) == RESHARD_LOCAL) continue;
-    traffic->count[step->collective->kind]++;
-    traffic->bytes[step->collective->kind] += step->collective->bytes;
+    traffic->count[step->collective->kind] += times;
+    traffic->bytes[step->collective->kind] += times * step->collective->bytes;
   }
 }
 
 static Traffic traffic_of_step(const Program *p) {
   Traffic traffic = {0};
-  add_traffic(&traffic, &p->procedure[PROC_FORWARD]);
-  add_traffic(&traffic, &p->procedure[PROC_BACKWARD]);
-  add_traffic(&traffic, &p->procedure[PROC_UPDATE]);
+  for (int k = PROC_BEGIN; k <= PROC_UPDATE; k++)
+    if (k != PROC_REPORT) add_traffic(&traffic, &p->procedure[k], procedure_times(p, k));
   return traffic;
 }
 
@@ -58,8 +57,11 @@ static Stats collect(const Compilation *c) {
     for (int d = 0; d < t->rank; d++) elements *= t->global[d];
     *(t->role == ROLE_PARAM ? &s.parameters : &s.states) += elements;
   }
-  s.multiply_adds = multiply_adds(c->model->train) / (double)c->model->batch;
-  for (int i = 0; i < c->model->train->ops.len; i++) s.step_flops += op_flops(&c->model->train->ops.at[i]);
+  s.multiply_adds = multiply_adds(c->model->train) * c->model->train->microbatches / (double)c->model->batch;
+  for (int i = 0; i < c->model->train->ops.len; i++) {
+    const Op *op = &c->model->train->ops.at[i];
+    s.step_flops += phase_times(c->model->train, op->phase) * op_flops(op);
+  }
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
     const int backward = p->starts[PROC_BACKWARD];
@@ -68,7 +70,7 @@ static Stats collect(const Compilation *c) {
       s.activations += buffer->bytes;
   }
   s.step = traffic_of_step(p);
-  add_traffic(&s.report, &p->procedure[PROC_REPORT]);
+  add_traffic(&s.report, &p->procedure[PROC_REPORT], procedure_times(p, PROC_REPORT));
   return s;
 }
 

@@ -48,13 +48,17 @@ static bool needs_whole_batch(const Graph *graph, const Op *op, int axis) {
   return r.whole;
 }
 
+const char *plan_op_place(const Model *model, const Op *op) {
+  return arena_printf(model->train->arena, "%s%s%s (%s:%d)", op->layer, op->layer[0] != '\0' ? " " : "", op->name,
+                      op->loc.file != NULL ? op->loc.file : model->source, op->loc.line);
+}
+
 const char *plan_whole_batches(const Model *model, const Mesh *mesh) {
   const Graph *graph = model->eval;
   for (int i = 0; i < graph->ops.len && model->batch > 1; i++) {
     const Op *op = &graph->ops.at[i];
     if (!needs_whole_batch(graph, op, mesh->n_axes - 1)) continue;
-    return arena_printf(graph->arena, "%s%s%s (%s:%d)", op->layer, op->layer[0] != '\0' ? " " : "", op->name,
-                        op->loc.file != NULL ? op->loc.file : model->source, op->loc.line);
+    return plan_op_place(model, op);
   }
   return NULL;
 }

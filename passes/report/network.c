@@ -34,6 +34,8 @@ static NetworkChange change_of(const Builder *b, const Op *op, int root) {
     if (!reshard_find(&c->mesh, &shape, in->layout, out->layout, &step)) fatal("a change of layout that is not one step");
     change.bytes = reshard_cost(&c->mesh, &shape, in->layout, out->layout, step, cost_element(&types, in->type));
   }
+  change.bytes *= phase_times(b->graph, op->phase);
+  change.seconds *= phase_times(b->graph, op->phase);
   change.kind = reshard_name(step.kind);
   change.nothing = reshard_how(step.kind) == RESHARD_NOTHING;
   change.axes = mesh_axes_text(c->arena, &c->mesh, step.axes);
@@ -215,6 +217,11 @@ static int node_of_change(const Builder *b, int op) {
   return node_of(b, &graph->ops.at[op]);
 }
 
+// What runs once around the microbatches belongs to the pass beside it.
+static Phase shown_phase(Phase phase) {
+  return phase == PHASE_BEGIN ? PHASE_FORWARD : phase == PHASE_COMBINE ? PHASE_BACKWARD : phase;
+}
+
 // Of the forward pass changes that no node has told, and all of the backward pass and the update.
 static void add_times(Builder *b) {
   const Graph *graph = b->graph;
@@ -224,9 +231,10 @@ static void add_times(Builder *b) {
     const int number = op->kind == OP_RESHARD ? node_of_change(b, i) : b->node_of_op[i] >= 0 ? b->node_of_op[i] : node_of(b, op);
     NetworkNode *node = number >= 0 ? &b->network->nodes.at[number] : NULL;
     const NetworkChange change = op->kind == OP_RESHARD ? change_of(b, op, op->in) : (NetworkChange){0};
-    const double seconds = op->kind == OP_RESHARD ? change.seconds : b->c->cost != NULL ? cost_of_op(b->c->cost, graph, op) : 0;
+    const double of_op = op->kind != OP_RESHARD && b->c->cost != NULL ? cost_of_op(b->c->cost, graph, op) : 0;
+    const double seconds = op->kind == OP_RESHARD ? change.seconds : phase_times(graph, op->phase) * of_op;
     if (node == NULL) b->network->other_seconds += seconds;
-    else if (op->kind != OP_RESHARD) node->seconds[op->phase] += seconds;
+    else if (op->kind != OP_RESHARD) node->seconds[shown_phase(op->phase)] += seconds;
     else node->change_seconds += seconds, node->change_bytes += change.bytes;
   }
 }

@@ -37,12 +37,13 @@ static void list_largest(Arena *arena, Occupancy *o, const Program *p, const int
 }
 
 Occupancy occupancy_of_program(Arena *arena, const Program *p) {
-  Occupancy o = {.from = p->starts[PROC_FORWARD]};
+  Occupancy o = {.from = p->starts[procedure_runs(p, PROC_BEGIN) ? PROC_BEGIN : PROC_FORWARD]};
   o.n = p->starts[PROC_EVALUATE] - o.from;
   o.passing = NEW_ARRAY(arena, double, o.n);
   int *tensor_in = NEW_ARRAY(arena, int, p->buffers.len), *next_tensor = NEW_ARRAY(arena, int, p->tensors.len);
   program_list_tensors(p, tensor_in, next_tensor);
-  for (int k = 0; k < PROCEDURES; k++) o.starts[k] = k >= PROC_FORWARD && k < PROC_EVALUATE ? p->starts[k] - o.from : -1;
+  for (int k = 0; k < PROCEDURES; k++)
+    o.starts[k] = k >= PROC_BEGIN && k < PROC_EVALUATE && procedure_runs(p, k) ? p->starts[k] - o.from : -1;
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
     if (buffer->first < 0 || buffer->bytes == 0 || tensor_in[b] < 0) continue;

@@ -39,10 +39,11 @@ static void list_operators(Report *report, const Compilation *c) {
     const double measured = measured_of(c, op, &name);
     if (measured <= 0) continue;
     const int known = names_get(&number, name);
-    if (known >= 0) report->operators.at[known].count++;
+    const int times = phase_times(graph, op->phase);
+    if (known >= 0) report->operators.at[known].count += times;
     if (known >= 0) continue;
     names_set(&number, name, report->operators.len);
-    vec_push(c->arena, &report->operators, (ReportOperator){name, op->kind == OP_RESHARD, 1, cost_of_op(&by_formulas, graph, op), measured});
+    vec_push(c->arena, &report->operators, (ReportOperator){name, op->kind == OP_RESHARD, times, cost_of_op(&by_formulas, graph, op), measured});
   }
 }
 

@@ -19,7 +19,7 @@ typedef struct Run {
 
 static uint32_t pinned_axes(const Program *p) {
   uint32_t axes = 0;
-  for (int k = PROC_FORWARD; k <= PROC_UPDATE; k++)
+  for (int k = PROC_BEGIN; k <= PROC_UPDATE; k++)
     for (int i = 0; i < p->procedure[k].steps.len; i++)
       for (int a = 0; a < p->mesh.n_axes; a++)
         if (p->procedure[k].steps.at[i]->pin[a] >= 0) axes |= 1u << a;
@@ -74,6 +74,11 @@ static void run_step(Run *run, const Step *step, ProcedureKind procedure) {
   }
 }
 
+static void run_procedure(Run *run, ProcedureKind kind) {
+  const Procedure *procedure = &run->program->procedure[kind];
+  for (int i = 0; i < procedure->steps.len; i++) run_step(run, procedure->steps.at[i], kind);
+}
+
 Streams streams_of_program(Arena *arena, const Program *p) {
   Streams streams = {0};
   const uint32_t axes = pinned_axes(p);
@@ -84,8 +89,13 @@ Streams streams_of_program(Arena *arena, const Program *p) {
     run.clock[i] = (Clock){.rank = mesh_rank_at(&p->mesh, axes, i), .event = NEW_ARRAY(arena, double, p->n_events)};
     vec_push(arena, &streams.ranks, (RankStreams){.rank = run.clock[i].rank});
   }
-  for (int k = PROC_FORWARD; k <= PROC_UPDATE; k++)
-    for (int i = 0; i < p->procedure[k].steps.len && k != PROC_REPORT; i++) run_step(&run, p->procedure[k].steps.at[i], (ProcedureKind)k);
+  run_procedure(&run, PROC_BEGIN);
+  for (int micro = 0; micro < p->microbatches; micro++) {
+    run_procedure(&run, PROC_FORWARD);
+    run_procedure(&run, PROC_BACKWARD);
+  }
+  run_procedure(&run, PROC_COMBINE);
+  run_procedure(&run, PROC_UPDATE);
   for (int i = 0; i < run.n; i++) streams.seconds = fmax(streams.seconds, fmax(run.clock[i].now[STREAM_COMPUTE], run.clock[i].now[STREAM_COMM]));
   return streams;
 }

@@ -3,11 +3,12 @@
 typedef struct Traffic {
   const Mesh *mesh;
   int ranks, element; // bytes
+  int times;          // that the step at hand runs in a training step
   double *bytes;
 } Traffic;
 
 static void add(Traffic *t, int sender, int receiver, double bytes) {
-  if (sender != receiver) t->bytes[sender * t->ranks + receiver] += bytes;
+  if (sender != receiver) t->bytes[sender * t->ranks + receiver] += t->times * bytes;
 }
 
 // ---- rings ---------------------------------------------------------------------------------------------------------
@@ -76,8 +77,9 @@ double *traffic_of_program(Arena *arena, const Program *program) {
   Traffic t = {.mesh = &program->mesh, .ranks = mesh_ranks(&program->mesh)};
   if (t.ranks > TRAFFIC_MAX_RANKS) return NULL;
   t.bytes = NEW_ARRAY(arena, double, t.ranks * t.ranks);
-  for (int k = PROC_FORWARD; k <= PROC_UPDATE; k++) {
+  for (int k = PROC_BEGIN; k <= PROC_UPDATE; k++) {
     if (k == PROC_REPORT) continue;
+    t.times = procedure_times(program, k);
     for (int i = 0; i < program->procedure[k].steps.len; i++) add_step(&t, program, program->procedure[k].steps.at[i]);
   }
   return t.bytes;

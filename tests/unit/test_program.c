@@ -67,12 +67,13 @@ static Fixture *right_program(enum Left left) {
                          .n_events = 2,
                          .gradient_norm = -1,
                          .arena_bytes = 2048,
+                         .microbatches = 1,
                          .mesh = {2, {{"gpu", 2}, {"batch", 1}}}};
   add_tensor(f, "w", 0, true);
   add_tensor(f, "x", 256, false);
   add_tensor(f, "y", 512, false);
   add_tensor(f, "g", 768, false);
-  vec_push(arena, &f->program.inputs, (ProgInput){0, X, -1});
+  vec_push(arena, &f->program.inputs, (ProgInput){0, X, -1, -1});
   new_step(f, PROC_INIT, STEP_ZERO, "init")->zero = W;
   add_copy(f, PROC_FORWARD, "forth", X, Y);
   add_copy(f, PROC_BACKWARD, "back", Y, G);
@@ -134,6 +135,24 @@ static void ended_early(void) {
   Step *end = new_step(f, PROC_FORWARD, STEP_END, "end");
   vec_push(f->program.arena, &end->ended, Y);
   says(program_find_disorder(&f->program), "dense1 back (m.dnn:3) on compute reads y, over which dense1 end (m.dnn:3)");
+  arena_free(f->program.arena);
+}
+
+// In the second microbatch, what was made before the first one is not there any more.
+static void gone_before_next_microbatch(void) {
+  Fixture *f = right_program(NOTHING);
+  add_tensor(f, "count", 1024, false);
+  add_tensor(f, "z", 1024, false);
+  f->program.starts[PROC_FORWARD] = 1;
+  f->program.microbatches = 2;
+  add_sync(f, PROC_BACKWARD, STEP_WAIT, 1, STREAM_COMPUTE); // nothing is in flight where the loop ends
+  add_copy(f, PROC_BEGIN, "count", W, N_TENSORS);
+  add_copy(f, PROC_FORWARD, "mean", N_TENSORS, Y);
+  add_copy(f, PROC_UPDATE, "more", W, N_TENSORS + 1);
+  says(program_find_disorder(&f->program), "nothing");
+  add_copy(f, PROC_BACKWARD, "more", W, N_TENSORS + 1);
+  says(program_find_disorder(&f->program),
+       "dense1 mean (m.dnn:3) on compute reads count, over which dense1 more (m.dnn:3) on compute has put z");
   arena_free(f->program.arena);
 }
 
@@ -219,4 +238,4 @@ static void fatal_faults(void) {
 }
 
 CHECKS(TEST(right), TEST(missing_wait), TEST(reused_early), TEST(overlapping), TEST(ended_early), TEST(only_reported),
-       TEST(unwritten), TEST(swapped), TEST(skipped), TEST(left_out_together), TEST(fatal_faults))
+       TEST(gone_before_next_microbatch), TEST(unwritten), TEST(swapped), TEST(skipped), TEST(left_out_together), TEST(fatal_faults))
