@@ -75,10 +75,11 @@ static Chunk *chunk_cut(size_t size) {
   return chunk;
 }
 
-// The first spare one that is large enough, but not much larger; NULL: there is none.
+// A spare one of the usual size, or else of any; or the first one that is large enough, but not much larger. NULL: there is none.
 static Chunk *chunk_again(size_t size) {
-  Chunk **at = size == CHUNK_SIZE ? &spare : &spare_large;
-  while (*at != NULL && (sizeof(Chunk) + (*at)->size < size || (*at)->size / 2 > size)) at = &(*at)->next;
+  const bool usual = size == CHUNK_SIZE;
+  Chunk **at = usual && spare != NULL ? &spare : &spare_large;
+  while (*at != NULL && !usual && (sizeof(Chunk) + (*at)->size < size || (*at)->size / 2 > size)) at = &(*at)->next;
   Chunk *chunk = *at;
   if (chunk != NULL) *at = chunk->next;
   return chunk;

@@ -49,10 +49,16 @@ Graph *graph_copy(Arena *arena, const Graph *graph) {
   return copy;
 }
 
+void graph_forget_old_ops(Graph *graph) {
+  arena_give_back(graph->arena, graph->old_ops, sizeof(Op) * (size_t)graph->old_cap);
+  graph->old_ops = NULL;
+  graph->old_cap = 0;
+}
+
 const Op *graph_renew_ops(Graph *graph, int n) {
   Op *old = graph->ops.at;
   const int old_cap = graph->ops.cap;
-  arena_give_back(graph->arena, graph->old_ops, sizeof(Op) * (size_t)graph->old_cap);
+  graph_forget_old_ops(graph);
   vec_renew(graph->arena, &graph->ops, n);
   graph->old_ops = old;
   graph->old_cap = old_cap;

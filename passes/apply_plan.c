@@ -129,7 +129,8 @@ static void finish(Applier *ap, int *tensor, const Layout *layout) {
 void pass_apply_plan(Graph *graph, const Mesh *of_model, const CostModel *model) {
   Mesh mesh = *of_model;
   mesh.partial_batches = str_eq(graph->name, "eval");
-  Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(graph, &mesh, model)};
+  Arena *scratch = arena_new();
+  Applier ap = {.graph = graph, .mesh = &mesh, .demands = demands_of_graph(scratch, graph, &mesh, model)};
   const int n = graph->ops.len;
   const Op *old = graph_renew_ops(graph, n + n / 4 + 8);
   for (int i = 0; i < n; i++) apply_op(&ap, old[i]);
@@ -140,4 +141,5 @@ void pass_apply_plan(Graph *graph, const Mesh *of_model, const CostModel *model)
   for (int i = 0; i < graph->metrics.len; i++) finish(&ap, &graph->metrics.at[i].tensor, &layout_replicated);
   finish(&ap, &graph->gradient_norm, &layout_replicated);
   graph_sort_by_phase(graph);
+  arena_free(scratch);
 }

@@ -318,9 +318,9 @@ static void plan_tensor(Demands *d, Arena *scratch, int tensor) {
 }
 
 
-Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model) {
-  Demands demands = {.graph = graph, .mesh = mesh, .routes = routes_new(graph->arena, mesh, model), .arena = graph->arena}, *d = &demands;
-  d->of = NEW_ARRAY(graph->arena, Versions, graph->tensors.len);
+Demands demands_of_graph(Arena *arena, Graph *graph, const Mesh *mesh, const CostModel *model) {
+  Demands demands = {.graph = graph, .mesh = mesh, .routes = routes_new(arena, mesh, model), .arena = arena}, *d = &demands;
+  d->of = NEW_ARRAY(arena, Versions, graph->tensors.len);
   for (int t = 0; t < graph->tensors.len; t++)
     if (graph_tensor(graph, t)->producer < 0) enter(d, t);
   for (int i = 0; i < graph->ops.len; i++) {

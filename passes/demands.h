@@ -26,7 +26,7 @@ typedef struct Demands {
 
 // Settles the layouts of all results, and what every operator and everything that leaves the graph needs. Of a tensor that is
 // partial one version is made, which reduces it, and the others from that.
-Demands demands_of_graph(Graph *graph, const Mesh *mesh, const CostModel *model);
+Demands demands_of_graph(Arena *arena, Graph *graph, const Mesh *mesh, const CostModel *model);
 // What all changes take that make, of a tensor as it lies by `made`, what is wanted of it: n layouts, some of which may be the same
 // or `made` itself, by their numbers, of which no two are of the same layout (reshard_axes). By the choice that demands_of_graph
 // makes where it meets them in this order. In what ways are compared by.

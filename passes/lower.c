@@ -89,7 +89,7 @@ static Extent tensor_count(const ProgTensor *t) {
 }
 
 static int new_buffer(Lowering *l, int64_t bytes, bool persistent) {
-  vec_push(l->arena, &l->program->buffers, (Buffer){.bytes = bytes, .persistent = persistent, .first = -1, .last = -1});
+  vec_push_own(l->arena, &l->program->buffers, (Buffer){.bytes = bytes, .persistent = persistent, .first = -1, .last = -1});
   return l->program->buffers.len - 1;
 }
 
@@ -126,7 +126,7 @@ int lowering_new_tensor(Lowering *l, const Tensor *t, bool slice) {
   set_extents(l, &local, t, slice ? 1 : 0);
   const bool persistent = t->role == ROLE_PARAM || t->role == ROLE_STATE;
   local.buffer = new_buffer(l, local.bytes, persistent);
-  vec_push(l->arena, &p->tensors, local);
+  vec_push_own(l->arena, &p->tensors, local);
   return p->tensors.len - 1;
 }
 

@@ -102,12 +102,12 @@ void pass_predict(Compilation *c) {
   static const ProcedureKind kinds[] = {PROC_FORWARD, PROC_BACKWARD, PROC_UPDATE};
   if (c->cost == NULL) return;
   const Graph *graph = c->model->train;
-  Arena *arena = c->program->arena;
+  Arena *arena = c->program->arena, *scratch = arena_new();
   Predictor p = {.graph = graph, .program = c->program};
-  p.step_of = NEW_ARRAY(arena, Step *, graph->ops.len);
-  p.reader = NEW_ARRAY(arena, Step *, graph->tensors.len);
-  p.change = NEW_ARRAY(arena, int, graph->tensors.len);
-  p.change_before = NEW_ARRAY(arena, int, graph->ops.len);
+  p.step_of = NEW_ARRAY(scratch, Step *, graph->ops.len);
+  p.reader = NEW_ARRAY(scratch, Step *, graph->tensors.len);
+  p.change = NEW_ARRAY(scratch, int, graph->tensors.len);
+  p.change_before = NEW_ARRAY(scratch, int, graph->ops.len);
   list_changes(&p);
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     const Procedure *procedure = &c->program->procedure[kinds[k]];
@@ -117,11 +117,15 @@ void pass_predict(Compilation *c) {
     }
   }
   follow_readers(&p);
+  Arena *naming = arena_new();
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     if (p.step_of[i] == NULL || !is_of_step(op)) continue;
-    const char *what = op->kind == OP_RESHARD ? profile_change_name(arena, c->cost, graph, op) : profile_name(arena, c->cost, graph, op);
-    const StepPart part = {cost_of_op(c->cost, graph, op), what};
+    const char *what = op->kind == OP_RESHARD ? profile_change_name(naming, c->cost, graph, op) : profile_name(naming, c->cost, graph, op);
+    const StepPart part = {cost_of_op(c->cost, graph, op), what != NULL ? arena_strdup(arena, what) : NULL};
     vec_push(arena, &p.step_of[i]->parts, part);
+    arena_reset(naming);
   }
+  arena_free(naming);
+  arena_free(scratch);
 }

@@ -42,9 +42,7 @@ Price pricing_of(Pricing *p, const Plan *plan, double enough) {
   const CostModel model = cost_model(arena, p->c->machine, &mesh, p->model.f64);
   Price price = {cost_of_graph(&model, p->model.train).step, tensor_bytes(&model, p->model.train)}; // no change of layout is in it
   if (price.seconds < enough) {
-    Graph graph = *p->model.train; // what is demanded of it goes with the plan
-    graph.arena = arena;
-    const Demands demands = demands_of_graph(&graph, &mesh, &model);
+    const Demands demands = demands_of_graph(arena, p->model.train, &mesh, &model);
     price.seconds += demands_amount(&demands);
   }
   arena_free(arena);

@@ -35,6 +35,7 @@ void graph_sort_by_phase(Graph *graph) {
   for (int phase = PHASE_INIT; phase <= PHASE_UPDATE; phase++)
     for (int i = 0; i < n; i++)
       if ((int)mixed[i].phase == phase) graph->ops.at[graph->ops.len++] = mixed[i];
+  graph_forget_old_ops(graph);
   renumber_producers(graph);
 }
 
