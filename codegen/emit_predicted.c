@@ -32,15 +32,26 @@ static void add_procedure(Predicted *p, const ProcedureText *procedure) {
   if (open) list_add(&p->places, "-1");
 }
 
+// In the order in which a step comes to them.
+static void add_step(Predicted *p, const Program *program, const ProcedureText *procedures) {
+  const bool several = program->microbatches > 1;
+  if (several) add_procedure(p, &procedures[PROC_BEGIN]);
+  for (int micro = 0; micro < program->microbatches; micro++) {
+    add_procedure(p, &procedures[PROC_FORWARD]);
+    add_procedure(p, &procedures[PROC_BACKWARD]);
+  }
+  if (several) add_procedure(p, &procedures[PROC_COMBINE]);
+  add_procedure(p, &procedures[PROC_UPDATE]);
+}
+
 int emit_predicted(const Program *program, const ProcedureText *procedures, Text *out) {
-  static const ProcedureKind kinds[] = {PROC_FORWARD, PROC_BACKWARD, PROC_UPDATE};
   Text places = {.arena = program->arena};
   Predicted p = {.arena = program->arena, .numbers.arena = program->arena, .operators = out};
   p.places = (List){.out = &places, .open = "static const int predicted_at[] = {", .between = ", ", .close = "};\n", .indent = 4, .width = 180};
   text_printf(out, "\n// What operators of a step were predicted to take, in us, and what a profile calls them (NULL: it has no name for them).\n"
                    "static const ParccPredicted predicted[] = {\n");
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) add_procedure(&p, &procedures[kinds[k]]);
+  add_step(&p, program, procedures);
   list_end(&p.places);
-  text_printf(out, "};\n\n// Those behind each AT of forward, backward and update, in order; -1 ends them.\n%s", text_str(&places));
+  text_printf(out, "};\n\n// Those behind each AT of a step that does not report, in order; -1 ends them.\n%s", text_str(&places));
   return p.places.n;
 }

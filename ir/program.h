@@ -197,7 +197,7 @@ struct Step {
   const char *scope;        // the innermost layer that holds all its operators
   Loc loc;
   int pin[MESH_MAX_AXES]; // only ranks with this coordinate run it; -1: all
-  VEC(StepPart) parts;      // of forward, backward and update, where a machine is known
+  VEC(StepPart) parts;      // of what runs in steps that do not report, where a machine is known
   union {
     Kernel *kernel;
     Gemm *gemm;

@@ -1,7 +1,7 @@
 // predict: what each step of the program is predicted to take, by its operators.
 //
 // Requires: a program of sharded graphs; does nothing where no machine is known. Guarantees: each operator of the training graph that is
-// computed in forward, backward or update is an operator of one step: the first that makes its result, be it in registers. Where none
+// computed in a step that does not report is an operator of one step: the first that makes its result, be it in registers. Where none
 // does, as of what lies within another tensor or is added to it, the one that makes what is read of it.
 //
 //   gemm makes dense1.y;  kernel makes dense1.y.2 in registers, relu
@@ -71,13 +71,13 @@ static void find_collective(Predictor *p, const Collective *c) {
   for (int i = 0; i < c->members.len; i++) add_change(p, c->members.at[i]);
 }
 
-// body: of the step at hand, or the step itself.
+// body: of the step at hand, or the step itself. What only begins a sum makes nothing.
 static void find_operators(Predictor *p, const Step *body) {
   if (body->kind == STEP_KERNEL) find_kernel(p, body->kernel);
   else if (body->kind == STEP_COLLECTIVE) find_collective(p, body->collective);
   else if (body->kind == STEP_LOOP)
     for (int i = 0; i < body->loop.body.len; i++) find_operators(p, body->loop.body.at[i]);
-  else if (step_works(body)) step_visit_tensors(body, add_written, p);
+  else if (step_works(body) && body->kind != STEP_ZERO) step_visit_tensors(body, add_written, p);
 }
 
 // ---- what no step makes by itself ------------------------------------------------------------------------------------
@@ -99,7 +99,6 @@ static void follow_readers(Predictor *p) {
 static bool is_of_step(const Op *op) { return op->kind != OP_VIEW && op->phase != PHASE_REPORT && op->phase != PHASE_INIT; }
 
 void pass_predict(Compilation *c) {
-  static const ProcedureKind kinds[] = {PROC_FORWARD, PROC_BACKWARD, PROC_UPDATE};
   if (c->cost == NULL) return;
   const Graph *graph = c->model->train;
   Arena *arena = c->program->arena, *scratch = arena_new();
@@ -109,8 +108,9 @@ void pass_predict(Compilation *c) {
   p.change = NEW_ARRAY(scratch, int, graph->tensors.len);
   p.change_before = NEW_ARRAY(scratch, int, graph->ops.len);
   list_changes(&p);
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-    const Procedure *procedure = &c->program->procedure[kinds[k]];
+  for (int k = PROC_BEGIN; k <= PROC_UPDATE; k++) {
+    if (k == PROC_REPORT || !procedure_runs(c->program, k)) continue;
+    const Procedure *procedure = &c->program->procedure[k];
     for (int i = 0; i < procedure->steps.len; i++) {
       p.step = procedure->steps.at[i];
       find_operators(&p, p.step);

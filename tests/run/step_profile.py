@@ -88,6 +88,26 @@ def check_run(folder, model, options, planner, ranks):
     return program
 
 
+def check_microbatches(folder):
+    """A plan of data parallelism whose steps go over the batch in four microbatches."""
+    plan, program = os.path.join(folder, "micro.plan"), os.path.join(folder, "micro")
+    compile_model("/dev/null", "mlp", [], "data", 2, "--plan-out", plan)
+    with open(plan) as file:
+        lines = file.read().split("\n")
+    mesh = next(i for i, line in enumerate(lines) if line.startswith("mesh "))
+    with open(plan, "w") as file:
+        file.write("\n".join([*lines[:mesh + 1], "microbatches = 4", *lines[mesh + 1:]]))
+    command = [os.environ["PARCC"], os.path.join(ROOT, "samples/mlp.dnn"), "--machine=p100x4x4", "--devices=2", "--plan-in", plan, "-o", program + ".cu"]
+    code, _, said = call(command)
+    check(f"microbatches: {said}", code == 0)
+    step = float(re.search(r"predicted step time ([^ ]*) ms", said).group(1))
+    operators = predicted_by_operators(program + ".cu")
+    check(f"microbatches: operators {operators:.5g} ms, the step {step} ms", abs(operators - step) <= 2e-3 * step)
+    call([os.environ["PARCC_CC"], "--target=host", "-O0", program + ".cu", "-o", program])
+    code, _, said = run(program, 2, "--profile-steps", "3")
+    check(f"microbatches: {said}", code == 0 and "mean absolute error" in said)
+
+
 def check_few(program):
     code, _, said = run(program, 1, "--profile-steps", "5", "--steps", "2")
     check(f"two steps of five: {said}", code == 0 and "the fastest of 2" in said)
@@ -108,6 +128,7 @@ with tempfile.TemporaryDirectory() as folder:
         for planner in PLANNERS:
             check_written(folder, *case, *planner)
     programs = [check_run(folder, *case) for case in RUN]
+    check_microbatches(folder)
     check_few(programs[-1])
     check_unknown(folder)
 print(f"step_profile: {failures} failed")

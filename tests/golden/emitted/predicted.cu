@@ -416,7 +416,7 @@ static const ParccPredicted predicted[] = {
     {5, "f32 each [a=3] (x0[a] - (lr * x1[a]))"},
 };
 
-// Those behind each AT of forward, backward and update, in order; -1 ends them.
+// Those behind each AT of a step that does not report, in order; -1 ends them.
 static const int predicted_at[] = {0, 1, -1, 2, 3, 4, 5, 6, 7, 8, -1, 9, 9, -1, 10, -1, 11, 12, 13, 14, 15, 7, 16, -1, 17, -1, 18, 19, -1, 20, 21, -1};
 
 static void place_tensors(void) {
