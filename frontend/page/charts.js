@@ -64,7 +64,7 @@ function drawMemory(data) {
                  ["inputs", m.inputs, "var(--inputs)"]];
   const phases = m.phases.map((p, i) => ({ ...p, end: i + 1 < m.phases.length ? m.phases[i + 1].start : m.steps }));
   const shown = data.machine.memory_bytes <= 3 * m.planned, most = shown ? data.machine.memory_bytes * 1.04 : m.planned * 1.12;
-  const unit = unitOfMemory(most), tone = { forward: 30, backward: 65, report: 15, update: 90 };
+  const unit = unitOfMemory(most), tone = { begin: 20, forward: 30, backward: 65, combine: 45, report: 15, update: 90 };
   const colorOfPhase = (p) => `color-mix(in srgb, var(--text) ${tone[p.name]}%, var(--back))`;
   chart(document.querySelector("#memory figure"), "Memory of a device over the steps of the program", (width) => {
     const left = 46, right = 8, top = 22, height = 250, plot = width - left - right;

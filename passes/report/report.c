@@ -261,8 +261,15 @@ static void json_communication(Json *json, const Compilation *c) {
 
 // ---- the time line -------------------------------------------------------------------------------------------------
 
-// Spans are arrays of whole numbers: the name, the kind (0: forward, 1: backward, 2: update, 3: a change of layout), nanoseconds from the
-// beginning of the step, nanoseconds.
+// What a span is drawn as; what is around a loop over microbatches goes with the pass beside it.
+static int kind_of(const StreamSpan *span) {
+  enum { FORWARD, BACKWARD, UPDATE, CHANGE };
+  if (span->step->kind == STEP_COLLECTIVE) return CHANGE;
+  if (span->procedure <= PROC_FORWARD) return FORWARD;
+  return span->procedure <= PROC_COMBINE ? BACKWARD : UPDATE;
+}
+
+// Spans are arrays of whole numbers: the name, the kind, nanoseconds from the beginning of the step, nanoseconds.
 static void json_spans(Json *json, const StreamSpans *spans, Names *names, const char **name_at) {
   json_open_array(json, "spans");
   for (int i = 0; i < spans->len; i++) {
@@ -277,7 +284,7 @@ static void json_spans(Json *json, const StreamSpans *spans, Names *names, const
     }
     json_open_array(json, NULL);
     json_count(json, NULL, number);
-    json_count(json, NULL, step->kind == STEP_COLLECTIVE ? 3 : span->procedure == PROC_FORWARD ? 0 : span->procedure == PROC_BACKWARD ? 1 : 2);
+    json_count(json, NULL, kind_of(span));
     json_count(json, NULL, span->start * 1e9);
     json_count(json, NULL, span->seconds * 1e9);
     json_close_array(json);
