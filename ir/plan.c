@@ -27,7 +27,7 @@ const char *plan_subject_word(PlanSubject subject) {
 }
 
 bool plan_is_word(const char *name) {
-  static const char *const others[] = {"plan", "mesh", "microbatches", "init", "train", "eval"};
+  static const char *const others[] = {"plan", "mesh", "microbatches", "recompute", "init", "train", "eval"};
   for (int s = PLAN_OP; s < PLAN_SUBJECTS; s++)
     if (str_eq(name, plan_subject_word((PlanSubject)s))) return true;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -95,6 +95,7 @@ static int width_of_names(const Plan *plan, Arena *arena) {
 void plan_print(const Plan *plan, Text *out) {
   text_printf(out, "plan %d %s\nmesh %s\n", PLAN_VERSION, plan->model, mesh_text(out->arena, &plan->mesh));
   if (plan->microbatches > 1) text_printf(out, "microbatches = %d\n", plan->microbatches);
+  for (int i = 0; i < plan->recompute.len; i++) text_printf(out, "recompute: %s\n", plan->recompute.at[i].name);
   const int width = width_of_names(plan, out->arena);
   for (int i = 0; i < plan->lines.len; i++) {
     const PlanLine *line = &plan->lines.at[i];

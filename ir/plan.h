@@ -16,6 +16,7 @@
 //     w.grad            pending data              # of parts that are not reduced yet the sum is none, either
 //     block*.dense1     co/tensor         # every layer block1.dense1, block2.dense1, ... that has no line of its own
 //     microbatches = 4                    # a step goes over its batch in 4 parts, one after the other, and updates once
+//     recompute: block*                   # what these layers make within themselves is made again for the backward pass
 //
 // What a line does not say, and what has no line, follows: an operator what it reads, an optimizer's state its parameter;
 // inputs, parameters and other states are then on every rank.
@@ -63,11 +64,18 @@ typedef struct PlanLine {
   Loc loc; // of the name
 } PlanLine;
 
+// Layers whose values are made again for the backward pass: the layer of that name, or all that a name with a '*' matches.
+typedef struct PlanAgain {
+  const char *name;
+  Loc loc;
+} PlanAgain;
+
 typedef struct Plan {
   const char *model; // the name of the model it is for
   Mesh mesh;         // the axes that choices speak of, without the batch
   int microbatches;  // that a step goes over its batch in; 0: nothing is said, all at once
   Loc model_loc, mesh_loc, microbatches_loc;
+  VEC(PlanAgain) recompute;
   VEC(PlanLine) lines;
 } Plan;
 

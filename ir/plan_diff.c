@@ -32,6 +32,19 @@ static const char *microbatches_of(Arena *arena, const Plan *plan) {
   return plan->microbatches > 1 ? arena_printf(arena, "%d", plan->microbatches) : NULL;
 }
 
+static bool recomputes(const Plan *plan, const char *name) {
+  for (int i = 0; i < plan->recompute.len; i++)
+    if (str_eq(plan->recompute.at[i].name, name)) return true;
+  return false;
+}
+
+static void compare_recompute(const Plan *a, const Plan *b, Text *out) {
+  for (int i = 0; i < a->recompute.len; i++)
+    if (!recomputes(b, a->recompute.at[i].name)) print('-', "recompute:", a->recompute.at[i].name, out);
+  for (int i = 0; i < b->recompute.len; i++)
+    if (!recomputes(a, b->recompute.at[i].name)) print('+', "recompute:", b->recompute.at[i].name, out);
+}
+
 bool plan_diff(const Plan *a, const Plan *b, Text *out) {
   Arena *arena = out->arena;
   const size_t before = out->len;
@@ -40,6 +53,7 @@ bool plan_diff(const Plan *a, const Plan *b, Text *out) {
   index_lines(b, &lines_b);
   compare("plan", a->model, b->model, out);
   compare("mesh", mesh_text(arena, &a->mesh), mesh_text(arena, &b->mesh), out);
+  compare_recompute(a, b, out);
   compare("microbatches", microbatches_of(arena, a), microbatches_of(arena, b), out);
   for (int i = 0; i < a->lines.len; i++) {
     const PlanLine *line = &a->lines.at[i];

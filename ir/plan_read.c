@@ -1,7 +1,8 @@
 // Reads plan files: a line at a time, by hand, so that every mistake has its place.
 //
 //   file    = { [ line ] [ "#" comment ] "\n" }
-//   line    = "plan" version model  |  "mesh" axis "=" size { "," axis "=" size }  |  "microbatches" "=" number  |  subject choices
+//   line    = "plan" version model  |  "mesh" axis "=" size { "," axis "=" size }  |  "microbatches" "=" number  |  "recompute" ":" name
+//             |  subject choices
 //   subject = [ "init" | "train" | "eval" ] [ "op" | "layer" | "input" | "store" | "update" ] name
 //             a name may have a "*" in it, for any characters but "."
 //   choices = { dimension [ "*" unit ] "/" axes  |  "pin" axis "=" coordinate { "," axis "=" coordinate }
@@ -51,7 +52,7 @@ static void next(Tokens *r) {
     while (end < r->end && is_digit(*end)) end++;
   } else {
     end = start + 1;
-    if (strchr("/*=,", *start) == NULL || *start == '\0') kind = TOKEN_BAD;
+    if (strchr("/*=,:", *start) == NULL || *start == '\0') kind = TOKEN_BAD;
   }
   const int col = (int)(start - r->line_text) + 1;
   r->token = (Token){kind,
@@ -143,6 +144,22 @@ static bool read_microbatches(Reader *r) {
   }
   r->plan.microbatches = (int)number.number;
   r->plan.microbatches_loc = number.loc;
+  return take_end(r);
+}
+
+static bool read_recompute(Reader *r) {
+  Token name;
+  next(&r->t);
+  if (!is_sign(&r->t, ':')) return expected(&r->t, "':' and the name of a layer");
+  next_of_subject(&r->t);
+  if (!take_token(&r->t, TOKEN_NAME, "the name of a layer", &name)) return false;
+  for (int i = 0; i < r->plan.recompute.len; i++) {
+    if (!str_eq(r->plan.recompute.at[i].name, name.text)) continue;
+    problem_add(r->t.problems, name.loc, "a second line 'recompute' for '%.*s'", TOKEN_SHOWN, name.text);
+    problem_note(r->t.problems, r->plan.recompute.at[i].loc, "the first one stands here");
+    return false;
+  }
+  vec_push(r->t.arena, &r->plan.recompute, ((PlanAgain){name.text, name.loc}));
   return take_end(r);
 }
 
@@ -321,6 +338,8 @@ static void read_line(Reader *r) {
     r->failed = true;
   } else if (is_word(&r->t, "microbatches")) {
     read_microbatches(r);
+  } else if (is_word(&r->t, "recompute")) {
+    read_recompute(r);
   } else if (r->plan.lines.len == MAX_LINES) {
     problem_add(r->t.problems, r->t.token.loc, "more than %d lines", MAX_LINES);
     r->failed = true;

@@ -71,6 +71,7 @@ Evaluation evaluate_cost(const Compilation *c, const Plan *plan) {
   Compilation *copy = settle(c, plan, arena, &found);
   if (found.refused == NULL) {
     pass_apply_plan(copy->model->train, &copy->mesh, copy->cost);
+    pass_recompute(copy->model->train, &copy->plan);
     found.cost = cost_of_graph(copy->cost, copy->model->train);
     found.tensors = tensor_bytes(copy->cost, copy->model->train);
   }

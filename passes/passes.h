@@ -23,6 +23,8 @@ const char *plan_whole_batches(const Model *model, const Mesh *mesh);
 // Puts in every change of layout that the plan asks for, as an operator: what moves fewest bytes, or where a machine is known (else
 // NULL) takes least time.
 void pass_apply_plan(Graph *graph, const Mesh *mesh, const CostModel *model);
+// Of the training graph: what layers that the plan names make within themselves is not kept for the backward pass.
+void pass_recompute(Graph *train, const Plan *plan);
 // Of the training graph: large results that are cheap to make again are not kept for the backward pass. Results of at most
 // `least_bytes` on a rank stay.
 void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_bytes);

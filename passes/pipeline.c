@@ -40,6 +40,7 @@ static void apply_plan(Compilation *c) {
   pass_apply_plan(c->model->init, &c->mesh, c->cost);
   pass_apply_plan(c->model->train, &c->mesh, c->cost);
   pass_apply_plan(c->model->eval, &c->mesh, c->cost);
+  pass_recompute(c->model->train, &c->plan);
   if (c->cost != NULL) c->predicted = cost_of_graph(c->cost, c->model->train);
 }
 

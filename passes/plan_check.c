@@ -321,6 +321,19 @@ static bool same_mesh(const Mesh *plan, const Mesh *mesh) {
   return same;
 }
 
+static void check_recompute(Checker *c, const PlanAgain *again) {
+  Words names = {0};
+  for (int l = 0; l < c->p->layer_list.len; l++) {
+    const PlanLayer *layer = &c->p->layer_list.at[l];
+    if (plan_matches(again->name, layer->name)) return;
+    vec_push(c->arena, &names, layer->name);
+  }
+  const char *is = described(c, again->name), *nearest = suggest_nearest(again->name, names.at, names.len), *end = "";
+  if (is != NULL) end = arena_printf(c->arena, ": it is %s", is);
+  else if (nearest != NULL) end = arena_printf(c->arena, "; did you mean '%s'?", nearest);
+  problem_add(c->problems, again->loc, "the model has no layer '%.*s'%s", SHOWN, again->name, end);
+}
+
 void plan_check(const Planner *p, Problems *problems) {
   const Plan *plan = p->plan;
   Checker c = {
@@ -340,5 +353,6 @@ void plan_check(const Planner *p, Problems *problems) {
     return;
   }
   for (int i = 0; i < plan->lines.len && !problems_are_many(problems); i++) check_line(&c, i);
+  for (int i = 0; i < plan->recompute.len && !problems_are_many(problems); i++) check_recompute(&c, &plan->recompute.at[i]);
   check_shards(&c);
 }

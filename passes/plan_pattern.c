@@ -16,13 +16,12 @@ typedef struct Expander {
   Names last;  // what patterns speak of: the last of them that does
 } Expander;
 
-// A "*" is any number of characters that are no dots.
-static bool matches(const char *pattern, const char *name) {
+bool plan_matches(const char *pattern, const char *name) {
   for (; *pattern != '\0' && *pattern != '*'; pattern++, name++)
     if (*pattern != *name) return false;
   if (*pattern == '\0') return *name == '\0';
   for (;; name++) {
-    if (matches(pattern + 1, name)) return true;
+    if (plan_matches(pattern + 1, name)) return true;
     if (*name == '\0' || *name == '.') return false;
   }
 }
@@ -30,7 +29,7 @@ static bool matches(const char *pattern, const char *name) {
 static bool is_pattern(const PlanLine *line) { return strchr(line->name, '*') != NULL; }
 
 static void note_name(const Expander *x, const PlanLine *line, const char *name, NameList *names, Names *seen) {
-  if (!matches(line->name, name) || names_get(seen, name) >= 0) return;
+  if (!plan_matches(line->name, name) || names_get(seen, name) >= 0) return;
   names_set(seen, name, names->len);
   vec_push(x->p->arena, names, name);
 }

@@ -108,6 +108,8 @@ const char *plan_show(const Compilation *c) {
   Text text = {.arena = c->arena};
   text_printf(&text, "%s on %d ranks, mesh %s", c->model->name, mesh_ranks(&t.mesh), mesh_text(c->arena, &t.mesh));
   if (c->plan.microbatches > 1) text_printf(&text, ", %d microbatches", c->plan.microbatches);
+  for (int i = 0; i < c->plan.recompute.len; i++)
+    text_printf(&text, "%s%s", i == 0 ? ", made again: " : ", ", c->plan.recompute.at[i].name);
   text_printf(&text, "\n");
   table_print(&t.table, &text);
   return text_str(&text);

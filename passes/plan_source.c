@@ -57,8 +57,21 @@ static int draw_microbatches(uint64_t seed, int64_t batch) {
   return (int)parts[draw(seed, "microbatches", 1, (uint64_t)n)];
 }
 
+// Some of the outermost layers.
+static void draw_recompute(Arena *arena, Plan *plan, uint64_t seed, const Graph *train) {
+  Names seen = {.arena = arena};
+  if (draw(seed, "recompute", 0, 3) > 0) return;
+  for (int i = 0; i < train->ops.len; i++) {
+    const char *layer = train->ops.at[i].layer, *name = arena_strndup(arena, layer, strcspn(layer, "."));
+    if (name[0] == '\0' || names_get(&seen, name) >= 0) continue;
+    names_set(&seen, name, i);
+    if (draw(seed, name, 1, 2) == 0) vec_push(arena, &plan->recompute, ((PlanAgain){.name = name}));
+  }
+}
+
 static void make_random(Arena *arena, const Model *model, uint64_t seed, Plan *plan) {
   plan->microbatches = draw_microbatches(seed, model->batch);
+  draw_recompute(arena, plan, seed, model->train);
   for (int t = 0; t < model->train->tensors.len; t++) draw_stored(arena, plan, seed, graph_tensor(model->train, t));
   draw_ops(arena, plan, seed, model->init);
   draw_ops(arena, plan, seed, model->train);

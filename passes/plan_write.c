@@ -156,6 +156,7 @@ Plan plan_write(const Compilation *c) {
   w.plan.model = c->model->name;
   w.plan.mesh = c->mesh;
   w.plan.microbatches = c->plan.microbatches;
+  w.plan.recompute.at = c->plan.recompute.at, w.plan.recompute.len = c->plan.recompute.len;
   w.plan.mesh.n_axes--; // the batch
   write_tensors(&w, ROLE_INPUT);
   write_tensors(&w, ROLE_PARAM);
@@ -178,6 +179,7 @@ WholePlan plan_write_whole(const Compilation *c) {
   const Graph *graph = c->model->train;
   Planner planner = planner_new(c->arena, c->model, &c->plan, &c->mesh);
   WholePlan w = {.plan = {.model = c->model->name, .mesh = c->mesh, .microbatches = c->plan.microbatches}};
+  w.plan.recompute.at = c->plan.recompute.at, w.plan.recompute.len = c->plan.recompute.len;
   w.plan.mesh.n_axes--; // the batch
   w.line_of_op = NEW_ARRAY(c->arena, int, graph->ops.len);
   w.line_of_tensor = NEW_ARRAY(c->arena, int, graph->tensors.len);

@@ -80,6 +80,8 @@ const ShardItem *plan_shard_item(const Planner *p, int shard, const Space *space
 
 // ---- plan_pattern.c: names with a "*"
 
+// Whether a name is that of a pattern, in which a "*" is any number of characters that are no dots.
+bool plan_matches(const char *pattern, const char *name);
 // The plan with a line for everything that a pattern matches and no line names. A pattern that matches nothing stays.
 const Plan *plan_expand(const Planner *p, const Plan *plan);
 

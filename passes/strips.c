@@ -131,15 +131,13 @@ static bool comes_after(Finder *f, int group, int *state, int first_op) {
   const int strip = f->strips->of_group[group];
   if (strip < 0 && group_at(f, group)->max_op < first_op) return false;
   const Strip *s = strip >= 0 ? &f->strips->list.at[strip] : NULL;
+  bool after = false;
   for (int i = 0; i < (s != NULL ? s->groups.len : 1); i++) {
     const Group *member = group_at(f, s != NULL ? s->groups.at[i] : group);
-    for (int k = 0; k < member->deps.len; k++)
-      if (comes_after(f, member->deps.at[k], state, first_op)) {
-        state[group] = AFTER;
-        return true;
-      }
+    for (int k = 0; k < member->deps.len; k++) after |= comes_after(f, member->deps.at[k], state, first_op); // all of them are looked at
   }
-  return false;
+  if (after) state[group] = AFTER;
+  return after;
 }
 
 // Takes in what reads from the strip and is read by it. False: some of that cannot run in strips.
