@@ -120,7 +120,7 @@ function drawCommunication(data) {
   const most = Math.max(...flat), least = Math.min(...flat), group = data.mesh.length > 1 ? ranks / data.mesh[0].size : ranks;
   const strength = (b) => (most === least ? 1 : 0.2 + (0.8 * Math.log(b / least)) / Math.log(most / least));
   chart(figure, "Bytes from each rank to each other", (width) => {
-    const left = 46, top = 34, side = Math.min(width - left - 12, 540), cell = side / ranks, drawn = [];
+    const left = 46, top = 34, side = Math.min(width - left - 12, 540, 60 * ranks), cell = side / ranks, drawn = [];
     const fits = (n) => n * cell >= 26, halves = [8, 4, 2, 1].map((n) => group / n).filter((n) => Number.isInteger(n) && fits(n));
     const every = halves.length > 0 ? halves[0] : group * Math.ceil(26 / (group * cell));
     drawn.push(label(left + side / 2, 13, "to rank", "middle", "soft"), label(4, 13, "from", "start", "soft"));
