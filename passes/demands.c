@@ -166,23 +166,16 @@ static bool is_partial(const Layout *layout) {
   return false;
 }
 
-// The tensor reduced where it is partial; if it is nowhere, whole along every axis along which several want it otherwise than
-// it is, whatever they want.
-static Layout whole_layout(const Mesh *mesh, Routes *routes, const int *layout, int n, bool partial) {
-  Layout whole = *routes_layout_at(routes, layout[0]);
-  uint32_t once = 0, again = 0; // axes along which somebody does; along which several do
-  for (int v = 1; v < n && !partial; v++) {
-    const uint32_t differs = reshard_axes(mesh, &whole, routes_layout_at(routes, layout[v]));
-    again |= once & differs;
-    once |= differs;
-  }
+Layout demands_whole(const Mesh *mesh, const Layout *layout, uint32_t axes) {
+  Layout whole = *layout;
   for (int a = 0; a < mesh->n_axes; a++)
-    if (partial ? whole.axis[a].kind == LAYOUT_PARTIAL : again >> a & 1) whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+    if (axes >> a & 1) whole.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   for (int i = 0; i < LAYOUT_MAX_RANK; i++)
     if (layout_axes_of(&whole, mesh->n_axes, i) == 0) whole.cut[i] = (Cut){0};
   return whole;
 }
 
+<<<<<<< HEAD
 Phase demands_phase(const Demands *d, int tensor, const Version *version) {
   const int producer = graph_tensor(d->graph, tensor)->producer;
   Phase first = PHASE_INIT;
@@ -190,6 +183,20 @@ Phase demands_phase(const Demands *d, int tensor, const Version *version) {
   if (producer >= 0 && d->graph->ops.at[producer].phase == PHASE_BEGIN && first <= PHASE_BACKWARD) return PHASE_BEGIN;
   if (first != PHASE_REPORT || !(version->read >> PHASE_UPDATE & 1)) return first;
   return d->graph->microbatches > 1 ? PHASE_COMBINE : PHASE_BACKWARD;
+=======
+// The tensor reduced where it is partial; if it is nowhere, whole along every axis along which several want it otherwise than
+// it is, whatever they want.
+static Layout whole_layout(const Mesh *mesh, Routes *routes, const int *layout, int n, bool partial) {
+  const Layout *made = routes_layout_at(routes, layout[0]);
+  uint32_t once = 0, again = 0; // axes along which somebody does; along which several do
+  for (int v = 1; v < n && !partial; v++) {
+    const uint32_t differs = reshard_axes(mesh, made, routes_layout_at(routes, layout[v]));
+    again |= once & differs;
+    once |= differs;
+  }
+  for (int a = 0; a < mesh->n_axes && partial; a++) again |= made->axis[a].kind == LAYOUT_PARTIAL ? 1u << a : 0;
+  return demands_whole(mesh, made, again);
+>>>>>>> 49ea3ab (Where many groups touch a tensor a variable of its own stands for the layouts in which it is made: what is proved is exact there, by Steiner trees or by what is planned; a test holds it against every assignment)
 }
 
 static bool is_reported(const Version *version) { return version->read == 1u << PHASE_REPORT; }

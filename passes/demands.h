@@ -39,6 +39,8 @@ int demands_find(const Demands *d, int tensor, const Layout *want);
 Layout demands_want(const Graph *graph, const Op *op, int tensor, const OpaqueArg *arg, const Mesh *mesh);
 // The layout in which what leaves the graph is wanted.
 Layout demands_leaving(const Graph *graph, int tensor, const Layout *layout, const Mesh *mesh);
+// A layout, whole along some axes (bits).
+Layout demands_whole(const Mesh *mesh, const Layout *layout, uint32_t axes);
 // The phase in which a version is made: not where only reports are made, unless nobody else needs it, and not in every microbatch,
 // where the tensor is there before the first one.
 Phase demands_phase(const Demands *d, int tensor, const Version *version);

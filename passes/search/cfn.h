@@ -74,7 +74,7 @@ CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start);
 bool cfn_least(const Cfn *cfn, int variable, double above, double *least);
 
 // Which values are in assignments that cost no more than `above`, limits or not: needed[x][value] is false where it is proved that
-// it is in none. False: nothing is known, it would take too much.
+// it is in none; where needed[x] is NULL it is not asked. False: nothing is known, it would take too much.
 bool cfn_prune(const Cfn *cfn, double above, bool *const *needed);
 
 #endif

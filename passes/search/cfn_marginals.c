@@ -297,6 +297,7 @@ bool cfn_prune(const Cfn *cfn, double above, bool *const *needed) {
   for (int x = 0; x < net->n_vars; x++) least[x] = NEW_ARRAY(arena, double, net->vars[x].n);
   const bool known = net_marginals(net, done, least);
   for (int x = 0; x < net->n_vars && known; x++) {
+    if (needed[x] == NULL) continue;
     for (int v = 0; v < cfn->variables.at[x].n_values; v++) needed[x][v] = false;
     for (int k = 0; k < net->vars[x].n; k++) needed[x][net->vars[x].value[k]] = least[x][k] <= net->worst;
   }

@@ -131,7 +131,7 @@ static void take_better(SearchProblem *p, const CfnSolution *found, CfnSolution 
 static bool is_proved(const CfnSolution *best) { return best->bound >= best->cost * (1 - 1e-12); }
 
 static bool **all_needed(const SearchProblem *p) {
-  bool **needed = NEW_ARRAY(p->arena, bool *, p->groups.list.len);
+  bool **needed = NEW_ARRAY(p->arena, bool *, p->groups.list.len + p->n_approximate); // of variables that are no groups NULL
   for (int g = 0; g < p->groups.list.len; g++) {
     needed[g] = NEW_ARRAY(p->arena, bool, p->of[g].n);
     memset(needed[g], true, (size_t)p->of[g].n);
@@ -142,7 +142,7 @@ static bool **all_needed(const SearchProblem *p) {
 // Where not all tensors have tables the network says too little of some. What its optimum lies in is then told apart, until the optimum
 // is one of which it says what it costs; as long as it is found, for little more is to be found after that.
 CfnSolution problem_solve(SearchProblem *p, int64_t budget) {
-  enum { ROUNDS = 24, INEXACT = 3, OF_ROUND = 10, OF_ROUNDS = 60 }; // and budgets that a round may spend, and all of them
+  enum { ROUNDS = 24, INEXACT = 3, OF_ROUND = 5, OF_ROUNDS = 5 }; // and budgets that a round may spend, and all of them
   CfnSolution best = cfn_solve(&p->cfn, budget, NULL), found = best;
   p->solved = &p->cfn;
   if (p->n_approximate == 0 || !best.feasible) return best;
@@ -151,13 +151,13 @@ CfnSolution problem_solve(SearchProblem *p, int64_t budget) {
   p->scratch = arena_new();
   best.cost = tables_cost(p->tables, best.value);
   for (int round = 0, left = p->n_approximate; round < ROUNDS && left > 0 && found.feasible && !is_proved(&best); round++) {
-    const bool exact = found.bound == found.cost, seen = tables_see(p->tables, found.value);
+    const bool exact = found.bound == found.cost, seen = tables_see(p->tables, p->solved, found.value);
     const bool pruned = better && cfn_prune(p->solved, best.cost, needed);
     if ((!seen && !pruned) || (!exact && round >= INEXACT) || spent > OF_ROUNDS * budget) break;
     const double before = best.cost;
     Cfn *cfn = NEW(p->arena, Cfn);
     *cfn = tables_refine(p->tables, needed, &left);
-    found = cfn_solve(cfn, exact ? OF_ROUND * budget : budget, best.value);
+    found = cfn_solve(cfn, exact ? OF_ROUND * budget : budget, tables_complete(p->tables, cfn, best.value));
     spent += found.operations;
     p->solved = cfn;
     take_better(p, &found, &best);

@@ -11,7 +11,7 @@ enum { OFTEN = 1 << 10 }; // every OFTEN entries it is seen whether it is time t
 // ---- one cost ------------------------------------------------------------------------------------------------------
 
 // Ways that are compared by bytes count those of the busiest rank, four for an element.
-static double in_unit(const SearchProblem *p, const Tensor *t, double amount) {
+double tables_in_unit(const SearchProblem *p, const Tensor *t, double amount) {
   return p->unit == SEARCH_BYTES ? amount / 4 * cost_element(&p->cost, t->type) * mesh_ranks(p->cost.mesh) : amount;
 }
 
@@ -36,45 +36,52 @@ static int resolved(Tables *t, int made, int want) {
   return routes_layout(t->p->routes, &layout);
 }
 
-// The key of what a tensor costs: its shape, how it is made, and the different layouts that are wanted beside that.
-static void find_wants(Tables *t, int shape, const int *state, int n) {
-  const Layout whole = layout_replicated;
-  int made = -1;
-  for (int i = 0; i < n; i++)
-    if (t->ports->states.at[state[i]].made >= 0) made = t->ports->states.at[state[i]].made;
-  if (made < 0) made = routes_layout(t->p->routes, &whole);
+// The key of what a tensor costs: its shape, how it is made (-1: it is whole), and the different layouts that are wanted beside that.
+static void begin_key(Tables *t, int shape, int made) {
   t->key.len = 0;
   vec_push(t->p->arena, &t->key, shape);
-  vec_push(t->p->arena, &t->key, made);
-  for (int i = 0; i < n; i++) {
-    const PortState *of = &t->ports->states.at[state[i]];
-    for (int w = 0; w < of->n; w++) {
-      const int want = resolved(t, made, of->want[w]);
-      int known = 1;
-      while (known < t->key.len && t->key.at[known] != want) known++;
-      if (known == t->key.len) vec_push(t->p->arena, &t->key, want);
-    }
+  vec_push(t->p->arena, &t->key, made >= 0 ? made : routes_layout(t->p->routes, &layout_replicated));
+}
+
+static void add_wants(Tables *t, const int *want, int n) {
+  for (int w = 0; w < n; w++) {
+    const int layout = resolved(t, t->key.at[1], want[w]);
+    int known = 1;
+    while (known < t->key.len && t->key.at[known] != layout) known++;
+    if (known == t->key.len) vec_push(t->p->arena, &t->key, layout);
   }
 }
 
-static double cost_of_states(Tables *t, const Tensor *tensor, int shape, const int *state, int n) {
-  find_wants(t, shape, state, n);
+static double cost_of_key(Tables *t, const Tensor *tensor) {
   const int *key = t->key.at, wants = t->key.len - 2;
   if (wants == 0) return 0;
   if (wants == 1) {
-    const double way = routes_cost(t->p->routes, shape, key[1], key[2]).amount;
-    if (way < INFINITY) return in_unit(t->p, tensor, way); // as demands_cost says
+    const double way = routes_cost(t->p->routes, key[0], key[1], key[2]).amount;
+    if (way < INFINITY) return tables_in_unit(t->p, tensor, way); // as demands_cost says
   }
   const int number = numbers_of(&t->cost_numbers, key, sizeof *key * (size_t)t->key.len);
   if (number == t->costs.len) {
-    const double cost = demands_cost(t->p->scratch, t->p->cost.mesh, t->p->routes, shape, key[1], key + 2, wants);
+    const double cost = demands_cost(t->p->scratch, t->p->cost.mesh, t->p->routes, key[0], key[1], key + 2, wants);
     vec_push(t->p->arena, &t->costs, cost);
   }
-  return in_unit(t->p, tensor, t->costs.at[number]);
+  return tables_in_unit(t->p, tensor, t->costs.at[number]);
 }
 
-double tables_tensor_cost(Tables *t, const Tensor *tensor, const int *state, int n) {
-  return cost_of_states(t, tensor, routes_shape(t->p->routes, tensor), state, n);
+static double cost_of_states(Tables *t, const Tensor *tensor, int shape, const int *state, int n) {
+  int made = -1;
+  for (int i = 0; i < n; i++)
+    if (t->ports->states.at[state[i]].made >= 0) made = t->ports->states.at[state[i]].made;
+  begin_key(t, shape, made);
+  for (int i = 0; i < n; i++) add_wants(t, t->ports->states.at[state[i]].want, t->ports->states.at[state[i]].n);
+  return cost_of_key(t, tensor);
+}
+
+double tables_wants_cost(Tables *t, const Tensor *tensor, int maker, const int *want, int n) {
+  const PortState *made = maker >= 0 ? &t->ports->states.at[maker] : &(PortState){.made = -1};
+  begin_key(t, routes_shape(t->p->routes, tensor), made->made);
+  add_wants(t, made->want, made->n);
+  add_wants(t, want, n);
+  return cost_of_key(t, tensor);
 }
 
 // ---- tables --------------------------------------------------------------------------------------------------------
@@ -171,6 +178,14 @@ static bool has_room(Tables *t, const Shared *pair) {
   return !t->ended;
 }
 
+static int kind_of(Tables *t, int tensor, const PortList *ports) {
+  int *key = NEW_ARRAY(t->p->scratch, int, ports->len + 2);
+  key[0] = routes_shape(t->p->routes, graph_tensor(t->p->groups.graph, tensor));
+  key[1] = graph_tensor(t->p->groups.graph, tensor)->type;
+  for (int i = 0; i < ports->len; i++) key[2 + i] = ports->at[i]->list;
+  return numbers_of(&t->kind_numbers, key, sizeof *key * (size_t)(ports->len + 2));
+}
+
 static void add_pairs(Tables *t, int tensor, const PortList *ports) {
   const Port *maker = NULL;
   const int first = t->p->cfn.functions.len;
@@ -185,8 +200,9 @@ static void add_pairs(Tables *t, int tensor, const PortList *ports) {
     add_function(t, &pair);
     if (t->p->unit == SEARCH_SECONDS) take_share(t, &pair, ports->len - (maker != NULL));
   }
+  const int n = t->p->cfn.functions.len - first;
   t->p->n_approximate++;
-  vec_push(t->p->arena, &t->approximated, (Approximated){tensor, first, t->p->cfn.functions.len - first});
+  vec_push(t->p->arena, &t->approximated, (Approximated){.tensor = tensor, .first = first, .n = n, .kind = kind_of(t, tensor, ports), .now = first, .n_now = n, .hub = -1});
 }
 
 static void add_tensor(Tables *t, int tensor, const PortList *ports) {
@@ -208,7 +224,7 @@ static void add_tensor(Tables *t, int tensor, const PortList *ports) {
 Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
   const int n = p->groups.graph->tensors.len;
   Tables *tables = NEW(p->arena, Tables);
-  *tables = (Tables){.p = p, .ports = ports, .own = own, .cost_numbers.arena = p->arena, .table_numbers.arena = p->arena, .bounded = true};
+  *tables = (Tables){.p = p, .ports = ports, .own = own, .cost_numbers.arena = p->arena, .table_numbers.arena = p->arena, .kind_numbers.arena = p->arena, .bounded = true};
   tables->of = NEW_ARRAY(p->arena, PortList, n);
   for (int i = 0; i < ports->list.len; i++) vec_push(p->arena, &tables->of[ports->list.at[i].tensor], &ports->list.at[i]);
   for (int t = 0; t < n && !tables->ended; t++) {
@@ -216,7 +232,7 @@ Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
     arena_reset(p->scratch);
   }
   tables->bounded = false;
-  tables->seen = NEW_ARRAY(p->arena, ClassList, ports->list_numbers.len);
+  tables->seen = NEW_ARRAY(p->arena, LayoutList, tables->kind_numbers.len);
   return tables->ended ? NULL : tables;
 }
 
@@ -226,7 +242,8 @@ double tables_true_cost(Tables *t, const Approximated *a, const int *value) {
   const PortList *ports = &t->of[a->tensor];
   int *state = NEW_ARRAY(t->p->scratch, int, ports->len);
   for (int i = 0; i < ports->len; i++) state[i] = ports->at[i]->state[port_class(ports->at[i], value)];
-  return tables_tensor_cost(t, graph_tensor(t->p->groups.graph, a->tensor), state, ports->len);
+  const Tensor *tensor = graph_tensor(t->p->groups.graph, a->tensor);
+  return cost_of_states(t, tensor, routes_shape(t->p->routes, tensor), state, ports->len);
 }
 
 double tables_cost(Tables *t, const int *value) {
@@ -250,8 +267,7 @@ double tables_cost(Tables *t, const int *value) {
 
 // ---- what is left of tables when values are not needed -------------------------------------------------------------
 
-// A port with the states that needed values have.
-static const Port *needed_port(Tables *t, const Port *port, const bool *needed) {
+const Port *tables_needed_port(Tables *t, const Port *port, const bool *needed) {
   Arena *arena = t->p->arena;
   Port *left = NEW(arena, Port);
   int *state = NEW_ARRAY(arena, int, port->n_states), *class_of = NEW_ARRAY(arena, int, t->p->of[port->group].n);
@@ -274,7 +290,7 @@ static bool refine_tensor(Tables *t, int tensor, bool *const *needed, Cfn *cfn) 
   Shared shared = {.tensor = graph_tensor(t->p->groups.graph, tensor)};
   int64_t size = 1;
   for (int i = 0; i < t->of[tensor].len; i++) {
-    const Port *port = needed_port(t, t->of[tensor].at[i], needed[t->of[tensor].at[i]->group]);
+    const Port *port = tables_needed_port(t, t->of[tensor].at[i], needed[t->of[tensor].at[i]->group]);
     size *= port->n_states;
     if (size > MAX_TABLE || (port->n_states > 1 && shared.n == CFN_MAX_ARITY)) return false;
     if (port->n_states == 1) vec_push(t->p->arena, &shared.fixed, port->state[0]);
@@ -302,12 +318,14 @@ Cfn tables_refine(Tables *t, bool *const *needed, int *left) {
       vec_push(t->p->arena, &cfn.functions, all->functions.at[i]);
       continue;
     }
-    const Approximated *tensor = &t->approximated.at[a++];
-    if (!refine_tensor(t, tensor->tensor, needed, &cfn)) {
+    Approximated *tensor = &t->approximated.at[a++];
+    tensor->now = cfn.functions.len;
+    tensor->hub = -1;
+    const bool exact = refine_tensor(t, tensor->tensor, needed, &cfn);
+    if (!exact && !tables_add_hub(t, tensor, needed, &cfn))
       for (int k = 0; k < tensor->n; k++) vec_push(t->p->arena, &cfn.functions, all->functions.at[tensor->first + k]);
-      tables_add_seen(t, tensor, &cfn);
-      ++*left;
-    }
+    tensor->n_now = exact ? 0 : cfn.functions.len - tensor->now;
+    *left += !exact;
     i = tensor->first + tensor->n - 1;
     arena_reset(t->p->scratch);
   }

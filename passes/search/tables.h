@@ -13,11 +13,14 @@ typedef struct Tables Tables;
 Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own);
 // What an assignment costs, all tensors paid as they are.
 double tables_cost(Tables *t, const int *value);
-// Of tensors that cost more in an assignment than p->cfn counts, how they lie in it is told apart from now on (tables_refine), where
-// that is not too much. False: of none is there anything new.
-bool tables_see(Tables *t, const int *value);
+// Of tensors that cost more in an assignment of a network than it counts, the layouts in which they lie in it are told apart from now on
+// (tables_refine). False: of none is there anything new.
+bool tables_see(Tables *t, const Cfn *cfn, const int *value);
 // The network in which only the values that are needed are allowed, all others INFINITY, and every tensor that is not exact in
-// p->cfn is, if what is left of its table is small enough; of others what was seen costs what it does. *left: how many there are.
+// p->cfn is, if what is left of its table is small enough; others have a variable more, behind those of the groups, if something of
+// them was seen. *left: how many are not exact.
 Cfn tables_refine(Tables *t, bool *const *needed, int *left);
+// An assignment of p->cfn as one of the network that tables_refine made last.
+int *tables_complete(const Tables *t, const Cfn *cfn, const int *value);
 
 #endif

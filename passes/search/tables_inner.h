@@ -8,11 +8,18 @@ enum { MAX_TABLE = 1 << 14 }; // entries
 
 typedef VEC(const Port *) PortList;
 
-typedef VEC(int) ClassList;
+typedef VEC(int) LayoutList;
 
 typedef struct Approximated { // a tensor
   int tensor;
   int first, n; // its functions in p->cfn
+  int kind;     // those of one kind have the same ports
+  // In the network that was made last:
+  int now, n_now;   // its functions; none: it is exact
+  int hub;          // its variable; -1: none
+  LayoutList told;  // whose values are sets of these
+  const int *sets;  // [n_sets] bits
+  int n_sets;
 } Approximated;
 
 struct Tables {
@@ -26,7 +33,8 @@ struct Tables {
   VEC(int) key;      // scratch, of cost_numbers
   VEC(bool) pending; // by layout, once it was asked: sums are left pending along an axis
   VEC(Approximated) approximated;
-  ClassList *seen; // by list of states: classes in assignments in which a tensor that is approximated costs more than is counted
+  Numbers kind_numbers;
+  LayoutList *seen; // by kind: layouts wanted in assignments in which a tensor that is approximated costs more than is counted
   int64_t entries; // of tables larger than MAX_TABLE
   bool bounded, ended; // it is built, and ends when that is too much or takes too long; it has
 };
@@ -34,11 +42,15 @@ struct Tables {
 static inline bool port_makes(const Ports *ports, const Port *port) { return ports->states.at[port->state[0]].made >= 0; }
 static inline int port_class(const Port *port, const int *value) { return port->class_of[value[port->group]]; }
 
-// Of a tensor that is touched as these states say; of one that is approximated, in an assignment.
-double tables_tensor_cost(Tables *t, const Tensor *tensor, const int *state, int n);
+// What ways are compared by, in the unit of the problem.
+double tables_in_unit(const SearchProblem *p, const Tensor *tensor, double amount);
+// Of a tensor that lies as a state of its maker says (-1: it is whole) and is wanted so beside that; of one that is approximated, in an
+// assignment.
+double tables_wants_cost(Tables *t, const Tensor *tensor, int maker, const int *want, int n);
 double tables_true_cost(Tables *t, const Approximated *a, const int *value);
-// Adds a function of the groups that touch the tensor, of what it costs beside what is counted: classes that were seen (tables_see) are
-// told apart, of all others nothing more is known.
-void tables_add_seen(Tables *t, const Approximated *a, Cfn *cfn);
+// A port with the states that needed values have.
+const Port *tables_needed_port(Tables *t, const Port *port, const bool *needed);
+// Adds a hub and its functions (tables_hubs.c). False: nothing was seen of the tensor, or it is too large.
+bool tables_add_hub(Tables *t, Approximated *a, bool *const *needed, Cfn *cfn);
 
 #endif
