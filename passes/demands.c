@@ -175,15 +175,6 @@ Layout demands_whole(const Mesh *mesh, const Layout *layout, uint32_t axes) {
   return whole;
 }
 
-<<<<<<< HEAD
-Phase demands_phase(const Demands *d, int tensor, const Version *version) {
-  const int producer = graph_tensor(d->graph, tensor)->producer;
-  Phase first = PHASE_INIT;
-  while (first < PHASE_UPDATE && !(version->read >> first & 1)) first++;
-  if (producer >= 0 && d->graph->ops.at[producer].phase == PHASE_BEGIN && first <= PHASE_BACKWARD) return PHASE_BEGIN;
-  if (first != PHASE_REPORT || !(version->read >> PHASE_UPDATE & 1)) return first;
-  return d->graph->microbatches > 1 ? PHASE_COMBINE : PHASE_BACKWARD;
-=======
 // The tensor reduced where it is partial; if it is nowhere, whole along every axis along which several want it otherwise than
 // it is, whatever they want.
 static Layout whole_layout(const Mesh *mesh, Routes *routes, const int *layout, int n, bool partial) {
@@ -196,7 +187,15 @@ static Layout whole_layout(const Mesh *mesh, Routes *routes, const int *layout, 
   }
   for (int a = 0; a < mesh->n_axes && partial; a++) again |= made->axis[a].kind == LAYOUT_PARTIAL ? 1u << a : 0;
   return demands_whole(mesh, made, again);
->>>>>>> 49ea3ab (Where many groups touch a tensor a variable of its own stands for the layouts in which it is made: what is proved is exact there, by Steiner trees or by what is planned; a test holds it against every assignment)
+}
+
+Phase demands_phase(const Demands *d, int tensor, const Version *version) {
+  const int producer = graph_tensor(d->graph, tensor)->producer;
+  Phase first = PHASE_INIT;
+  while (first < PHASE_UPDATE && !(version->read >> first & 1)) first++;
+  if (producer >= 0 && d->graph->ops.at[producer].phase == PHASE_BEGIN && first <= PHASE_BACKWARD) return PHASE_BEGIN;
+  if (first != PHASE_REPORT || !(version->read >> PHASE_UPDATE & 1)) return first;
+  return d->graph->microbatches > 1 ? PHASE_COMBINE : PHASE_BACKWARD;
 }
 
 static bool is_reported(const Version *version) { return version->read == 1u << PHASE_REPORT; }

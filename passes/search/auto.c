@@ -10,7 +10,7 @@
 #include "search.h"
 
 // Entries of tables: some seconds, unless a time is given.
-static const int64_t BUDGET = 50 * 1000 * 1000, UNLIMITED = (int64_t)1 << 60;
+static const int64_t BUDGET = 100 * 1000 * 1000, UNLIMITED = (int64_t)1 << 60;
 
 // The axes along which all ranks do the same.
 static const char *idle_axes(const Compilation *c, const Plan *plan) {
@@ -76,7 +76,7 @@ static void search_all(Compilation *c, Contest *contest, SearchProblem *problem,
   const Plan plan = problem_plan(problem->arena, problem, solution.value);
   const bool too_much = fit_is_too_much(c, problem, solution.value), fits = !too_much && contest_offer(contest, &plan, NULL) == 0;
   if (!fits) contest_offer_planners(contest, PLAN_AUTO);
-  c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget);
+  c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget / 2);
   if (too_much && !contest->fits) contest_offer(contest, &plan, NULL); // it may be what needs least
   c->search.of_fitting = !fits;
   note_problem(c, fits ? problem->solved : &problem->cfn); // with its limits
@@ -90,7 +90,7 @@ static const char *search_factors(Compilation *c, Contest *contest, int64_t budg
   const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = factors_candidates, .ctx = &factors, .most = FACTORS_MOST};
   SearchProblem *problem = open_problem(c, contest, &factors.mesh, &space);
   if (problem == NULL) return NULL;
-  const CfnSolution solution = solve(problem, 2 * budget); // values are some times as many
+  const CfnSolution solution = solve(problem, budget);
   const Plan plan = problem_plan(problem->arena, problem, solution.value), merged = factors_merge(c->arena, &factors, &c->mesh, &plan);
   contest_offer(contest, &merged, NULL);
   contest_offer(contest, &plan, NULL); // unequal blocks are others on fewer axes
@@ -150,7 +150,7 @@ Plan search_auto(Compilation *c) {
   const bool searched = problem != NULL, too_large = !searched && !contest_is_over(&contest);
   c->search = (Search){.done = true, .cost = INFINITY, .bound = INFINITY, .of_step = true, .mesh = c->mesh};
   if (c->any_plan) {
-    search_any(c, &contest, problem, budget / 8);
+    search_any(c, &contest, problem, budget / 16);
     if (contest.fits) c->search.cost = contest.cost;
     close_problem(c, problem);
     return contest.plan;

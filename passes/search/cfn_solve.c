@@ -27,18 +27,22 @@ static void suggest(Net *net, const Elimination *done, Incumbent *best) {
   if (best->units < net->worst) net->worst = best->units;
 }
 
-// Leaves the last elimination in *last. Gives the bound in units.
+// Whether there were any: what is left is another network.
+static bool narrow(Net *net, const Elimination *done, const Incumbent *best) {
+  return net->worst - done->bound <= net->worst / NEAR && net_narrow(net, done, NULL, best) > 0;
+}
+
+// Leaves the last elimination, of the network as it is left, in *last. Gives the bound in units.
 static double solve(Net *net, Incumbent *best, Elimination **last) {
   double bound = net->constant;
-  for (int i = 0; i < ROOMS; i++) {
+  for (int i = 0;; i += i < ROOMS - 1) {
     Elimination *done = net_eliminate(net, net->arena, NULL, net->worst, ROOM[i], -1);
     *last = done;
     if (done->bound > bound) bound = done->bound;
-    if (done->split == 0) return net_search(net, done, NULL, best, -1, NULL);
-    if (done->bound == INFINITY) return best->units;
+    if (done->split == 0 || done->bound == INFINITY) break;
     suggest(net, done, best);
     if (net_spent(net)) break;
-    if (net->worst - done->bound <= net->worst / NEAR) net_narrow(net, done, NULL, best);
+    if (!narrow(net, done, best) && i == ROOMS - 1) break;
     if (i == 0) net_reduce(net);
   }
   const double searched = net_search(net, *last, NULL, best, -1, NULL);

@@ -14,8 +14,8 @@
 
 #include "trees.h"
 
-enum { FEW = 5, MOST_TOLD = 6, MOST_TARGETS = 8 }; // layouts: that are told apart at once; that are; of a tree
-enum { MOST_NODES = 128, MAX_HUB_TABLE = 1 << 16 };
+enum { FEW = 5, MOST_TOLD = 8, MOST_TARGETS = 10 }; // layouts: that are told apart at once; that are; of a tree
+enum { MOST_NODES = 128, MAX_HUB_TABLE = 1 << 18 };
 
 typedef struct Star { // a tensor, and who touches it
   Tables *t;
