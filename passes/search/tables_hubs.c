@@ -178,6 +178,15 @@ static bool add_nodes(const Star *s, Trees *trees) {
   return trees->nodes.len <= MOST_NODES;
 }
 
+// To what the maker itself wants.
+static double own_way(const Star *s, const Trees *trees, int made) {
+  const PortState *state = s->made[made] >= 0 ? state_at(s, s->made[made]) : NULL;
+  double most = 0;
+  for (int w = 0; state != NULL && w < state->n; w++)
+    if (!is_partial(s, state->want[w])) most = fmax(most, trees_way(trees, state->made, state->want[w]));
+  return most;
+}
+
 // The trees of all sets, with one more layout or not: [made][set]. Partial layouts are made on the way.
 static void take_trees(const Star *s, const Trees *trees, int more, double *takes) {
   Arena *scratch = s->t->p->scratch;
@@ -196,12 +205,12 @@ static void take_trees(const Star *s, const Trees *trees, int more, double *take
   tree.arena = scratch;
   const double *least = trees_least(&tree, target, n);
   for (int m = 0; m < s->n_made; m++) {
-    const double own = planned(s, m, 0);
+    const double own = own_way(s, &tree, m);
     for (int i = 0; i < s->n_sets; i++) {
       int set = always;
       for (int k = 0; k < s->told.len; k++) set |= s->set[i] >> k & 1 ? bit[k] : 0;
       const double from = trees_from(&tree, least, root_of(s, m), set);
-      takes[m * s->n_sets + i] = fmax(own, tables_in_unit(s->t->p, s->tensor, from));
+      takes[m * s->n_sets + i] = tables_in_unit(s->t->p, s->tensor, fmax(own, from));
     }
   }
   arena_reset(scratch);

@@ -33,6 +33,13 @@ void trees_connect(Trees *trees) {
       for (int u = 0; u < n; u++) way[v * n + u] = fmin(way[v * n + u], way[v * n + by] + way[by * n + u]);
 }
 
+double trees_way(const Trees *trees, int from, int to) {
+  const int n = trees->nodes.len, node = find(trees, from), target = find(trees, to);
+  double least = node < n ? trees->way[node * n + target] : INFINITY;
+  for (int v = 0; v < n && node == n; v++) least = fmin(least, way_between(trees, from, trees->nodes.at[v]) + trees->way[v * n + target]);
+  return least;
+}
+
 double *trees_least(const Trees *trees, const int *target, int n_targets) {
   const int n = trees->nodes.len;
   double *least = NEW_ARRAY(trees->arena, double, n << n_targets), *parted = NEW_ARRAY(trees->arena, double, n);

@@ -16,6 +16,8 @@ typedef struct Trees {
 Trees trees_new(Arena *arena, Routes *routes, int shape);
 void trees_add(Trees *trees, int layout); // once each, before any tree
 void trees_connect(Trees *trees);         // all of them are there
+// From a layout, one of the nodes or a partial one, to a node.
+double trees_way(const Trees *trees, int from, int to);
 // least[set * nodes + node]: of trees from the node to a set of targets (bits), each of which is one of the layouts. Branches are at
 // any layouts.
 double *trees_least(const Trees *trees, const int *target, int n_targets);
