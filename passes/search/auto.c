@@ -1,5 +1,5 @@
 // auto: of all assignments of candidates to groups (problem.h) the one whose step costs least, by exact elimination (cfn.h), among
-// those that fit (fit.h); with fewer devices where more are slower (fewer.h); or the plan of another planner, if that is cheaper: some
+// those that fit (fit.h), or that can be made to (lean.h); with fewer devices where more are slower (fewer.h); or the plan of another planner, if that is cheaper: some
 // do what is no candidate.
 #include <math.h>
 
@@ -7,6 +7,7 @@
 #include "factors.h"
 #include "fewer.h"
 #include "fit.h"
+#include "lean.h"
 #include "search.h"
 
 // Entries of tables: some seconds, unless a time is given.
@@ -32,7 +33,7 @@ static const char *idle_axes(const Compilation *c, const Plan *plan) {
 
 // finer: what is known of finer meshes, or NULL.
 static const char *how(const Compilation *c, const Contest *contest, double found, const char *finer, bool too_large) {
-  const char *idle = idle_axes(c, &contest->plan);
+  const char *idle = idle_axes(c, &contest->plan), *lean = lean_how(c, &contest->plan);
   Text text = {.arena = c->arena};
   if (contest->late) text_printf(&text, "the time limit ended it");
   if (too_large) text_printf(&text, "%sthere are too many plans to search all", text.len > 0 ? "; " : "");
@@ -40,6 +41,7 @@ static const char *how(const Compilation *c, const Contest *contest, double foun
   if (contest->name != NULL) text_printf(&text, "%sthe plan is '%s'", text.len > 0 ? "; " : "", contest->name);
   if (contest->name != NULL && contest_is_less(c->search.bound, found) && found < INFINITY)
     text_printf(&text, ": what was found takes %.4g ms", found * 1e3);
+  if (lean != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", lean);
   if (idle != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", idle);
   return text.len > 0 ? text_str(&text) : NULL;
 }
@@ -111,6 +113,7 @@ static void search_any(Compilation *c, Contest *contest, SearchProblem *problem,
   if (problem != NULL && !fit_is_possible(c, problem)) return;
   contest_offer_planners(contest, PLAN_AUTO);
   if (!contest->fits && problem != NULL) search_all(c, contest, problem, budget);
+  lean_offer(contest);
 }
 
 // The same with `used` of the ranks along an axis only. False where even what was best with all of them takes longer so.
@@ -165,6 +168,7 @@ Plan search_auto(Compilation *c) {
   }
   const double found = contest.fits && contest.name == NULL ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
+  lean_offer(&contest);
   if (contest.fits) c->search.cost = contest.cost;
   // Costs are sums of the same in another order. A plan of which that is not so is none of those of which something is proved.
   if (contest.fits && !contest_is_less(c->search.bound, contest.cost) && !contest_is_less(contest.cost, c->search.bound)) c->search.bound = contest.cost;
