@@ -6,6 +6,8 @@
 //   times in four, one that differs along one axis of the mesh, which is as likely there as back; and the change
 //   stays with probability min(1, exp(beta * (time - new time))). It begins with data parallelism, with what experts do (one weird
 //   trick) and at random, and each of these chains ends when its budget is spent, or when half of it was without a better strategy.
+// - The authors do not say what beta is. Here it grows and begins again, so that a chain leaves a strategy that no single change makes
+//   better, and then looks closely where it has come to.
 // - Where nothing better was found for a while it goes on from the best strategy, as the authors' program does (mcmc_optimize).
 //
 // Chains draw numbers of their own and are independent of each other. Of strategies that take the same the first is taken.
@@ -21,13 +23,15 @@ enum {
   LEAST = 20000,             // strategies before a chain may end early
   PATIENCE = 400,            // strategies without a better one, for each layer ...
   MOST_PATIENCE = 4000,      // ... but no more than so many in all, before it goes back to the best
+  COOLING = 1000,            // strategies with one beta
+  BETAS = 4,                 // each twice the one before; then the first again
 };
-static const double BETA = 150; // of times as shares of that of the chain's first strategy: 1 of 150 more stays with a chance of 1 in e
+static const double BETA = 45; // the first, of times as shares of that of the chain's first strategy: 1 of 45 more stays with a chance of 1 in e
 
 typedef struct Chain {
   Strategy *strategy;
   Draw draw;
-  double beta;         // a picosecond
+  double beta;         // the first, a picosecond
   Configuration *best; // by layer
   int64_t best_time;
   int64_t tried, found; // strategies; of them when the best one was found
@@ -62,13 +66,15 @@ static void go_back(const Hunt *hunt, const Chain *chain) {
   }
 }
 
+static double beta_now(const Chain *chain) { return chain->beta * (1 << chain->tried / COOLING % BETAS); }
+
 // One proposal. The chance is drawn first: what is longer than it allows need not be simulated to its end.
 static void step(const Hunt *hunt, Chain *chain) {
   const int l = (int)draw_below(&chain->draw, (uint64_t)hunt->layers->list.len);
   const Layer *layer = &hunt->layers->list.at[l];
   const Configuration *now = strategy_configuration(chain->strategy, l);
   const Configuration to = draw_below(&chain->draw, 4) == 0 ? soap_draw(&chain->draw, layer, hunt->mesh) : soap_draw_axis(&chain->draw, layer, hunt->mesh, now);
-  const double slack = -log(1 - draw_share(&chain->draw)) / chain->beta;
+  const double slack = -log(1 - draw_share(&chain->draw)) / beta_now(chain);
   const int64_t limit = strategy_time(chain->strategy) + (int64_t)slack;
   chain->tried++;
   if (memcmp(now->dim, to.dim, sizeof to.dim) == 0) return;
