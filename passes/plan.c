@@ -249,8 +249,8 @@ static void split_batch(Compilation *c) {
   if (batch == 0) {
     problem_add(&c->problems, c->plan.microbatches_loc, "a model without inputs has no batch");
   } else if (number > batch || batch % number != 0) {
-    problem_add(&c->problems, c->plan.microbatches_loc, "a batch of %lld samples does not come in %lld equal microbatches",
-                (long long)batch, (long long)number);
+    problem_add(&c->problems, c->plan.microbatches_loc, "a batch of %lld sample%s does not come in %lld equal microbatches",
+                (long long)batch, batch == 1 ? "" : "s", (long long)number);
   } else {
     const char *refusal = microbatch_split(c->model, (int)number);
     if (refusal != NULL && c->plan_source.kind == PLAN_RANDOM) c->plan.microbatches = 1;

@@ -1,6 +1,7 @@
 #include "pricing.h"
 
 #include "demands.h"
+#include "evaluate.h"
 #include "planning.h"
 
 struct Pricing {
@@ -32,7 +33,16 @@ TensorBytes tensor_bytes(const CostModel *model, const Graph *train) {
   return sum;
 }
 
+// Microbatches and what is made again are other graphs, made for that plan alone.
+static bool is_of_this_graph(const Pricing *p, const Plan *plan) {
+  return plan->recompute.len == 0 && (plan->microbatches <= 1 || p->model.train->microbatches > 1);
+}
+
 Price pricing_of(Pricing *p, const Plan *plan, double enough) {
+  if (!is_of_this_graph(p, plan)) {
+    const Evaluation found = evaluate_cost(p->c, plan);
+    return (Price){found.cost.step, found.tensors};
+  }
   Arena *arena = arena_new();
   Mesh mesh = plan->mesh;
   mesh.axis[mesh.n_axes++] = (MeshAxis){"batch", 1};

@@ -1,6 +1,7 @@
 // What a plan costs and needs, asked of a copy, is what the compiler finds when it takes the plan, and leaves the model as it was.
 #include "../../passes/evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "../../frontend/frontend.h"
@@ -75,6 +76,30 @@ static void a_plan_of_another_model(void) {
   arena_free(arena);
 }
 
+// Of a batch in parts, and layers whose values are made again: what is priced, evaluated and lowered is the same step.
+static void a_lean_plan(void) {
+  Arena *arena = arena_new();
+  Compilation c = open_net(arena);
+  static const char whole_text[] = "plan 1 net\nmesh node=2,gpu=2\ninput image batch/node,gpu\ninput label batch/node,gpu\ndense1 co/gpu\n";
+  static const char lean_text[] = "plan 1 net\nmesh node=2,gpu=2\nmicrobatches = 3\nrecompute: conv1\nrecompute: dense*\n"
+                                  "input image batch/node,gpu\ninput label batch/node,gpu\ndense1 co/gpu\n";
+  Problems problems = {.arena = arena};
+  const Plan whole = plan_read("a.plan", whole_text, strlen(whole_text), &problems), lean = plan_read("b.plan", lean_text, strlen(lean_text), &problems);
+  const char *before = printed(&c);
+  const Evaluation as_whole = evaluate_plan(&c, &whole), cheap = evaluate_cost(&c, &lean), found = evaluate_plan(&c, &lean);
+  const double price = pricing_of(pricing_new(&c), &lean, INFINITY).seconds;
+  CHECK_STR(printed(&c), before);
+  CHECK(problems.list.len == 0 && cheap.refused == NULL && found.refused == NULL && as_whole.refused == NULL);
+  CHECK(found.cost.step > as_whole.cost.step && found.arena_bytes < as_whole.arena_bytes);
+  c.plan_source.kind = PLAN_MADE;
+  c.plan = lean;
+  for (int pass = pipeline_find("plan"); pass <= pipeline_find("plan-memory"); pass++) pipeline_run(&c, pass);
+  CHECK(cheap.cost.step == c.predicted.step && found.cost.step == c.predicted.step && price == c.predicted.step);
+  CHECK_INT(found.arena_bytes, c.program->arena_bytes);
+  CHECK_INT(c.program->microbatches, 3);
+  arena_free(arena);
+}
+
 // What is estimated of assignments drawn at random is never more than what their programs need, and the sum of their weights at the
 // moment at which it is largest.
 static void estimates_are_from_below(void) {
@@ -99,4 +124,4 @@ static void estimates_are_from_below(void) {
   arena_free(arena);
 }
 
-CHECKS(TEST(every_planner), TEST(a_plan_of_another_model), TEST(estimates_are_from_below))
+CHECKS(TEST(every_planner), TEST(a_plan_of_another_model), TEST(a_lean_plan), TEST(estimates_are_from_below))
