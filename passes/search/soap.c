@@ -85,7 +85,7 @@ Configuration *soap_of_plan(Arena *arena, const LayerCosts *costs, const Plan *p
   plan_settle(&planner, costs->graph);
   for (int l = 0; l < layers->list.len; l++) {
     of[l] = nothing();
-    for (int a = 0; a < plan->mesh.n_axes; a++) {
+    for (int a = plan->mesh.n_axes - 1; a >= 0; a--) {
       of[l].dim[a] = choice_by_ops(costs, &layers->list.at[l], a);
       if (!divides(&of[l], &layers->list.at[l], &plan->mesh)) of[l].dim[a] = -1;
     }

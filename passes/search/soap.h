@@ -16,7 +16,8 @@ double draw_share(Draw *draw); // in [0, 1)
 // One of all configurations of a layer, each as likely; the same with one axis drawn anew.
 Configuration soap_draw(Draw *draw, const Layer *layer, const Mesh *mesh);
 Configuration soap_draw_axis(Draw *draw, const Layer *layer, const Mesh *mesh, const Configuration *from);
-// As each layer lies by a plan on the same mesh, as far as its blocks are equal. Shardings of the costs' graph are overwritten.
+// As each layer lies by a plan on the same mesh, as far as its blocks are equal: where they are not, all along the outer axes do the
+// same. Shardings of the costs' graph are overwritten.
 Configuration *soap_of_plan(Arena *arena, const LayerCosts *costs, const Plan *plan);
 
 // Powers of ten: how many strategies there are, and how many of them lie on the mesh.
