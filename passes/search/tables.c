@@ -1,7 +1,7 @@
 // Tensors of one shape whose ports have the same states share a table.
 //
-// What k groups want of a tensor takes at least as much as the dearest of it takes alone, and so at least the mean of what each takes
-// alone: a sum of functions of two groups.
+// What k groups want of a tensor takes at least as much as the dearest of it takes alone, or by what the others want, and so at least the
+// mean of that: a sum of functions of two groups.
 #include "tables_inner.h"
 
 #include <math.h>
@@ -152,21 +152,50 @@ static void add_inner(Tables *t, const Shared *shared) {
 
 // ---- tensors -------------------------------------------------------------------------------------------------------
 
-static const double *scaled(Arena *arena, const double *table, int64_t size, double by) {
-  double *copy = NEW_ARRAY(arena, double, size);
-  for (int64_t i = 0; i < size; i++) copy[i] = table[i] * by;
-  return copy;
+// Layouts that readers want.
+static LayoutList wants_of_readers(Tables *t, const PortList *ports) {
+  LayoutList wants = {0};
+  for (int i = 0; i < ports->len; i++)
+    for (int s = 0; s < ports->at[i]->n_states && !port_makes(t->ports, ports->at[i]); s++) {
+      const PortState *state = &t->ports->states.at[ports->at[i]->state[s]];
+      for (int w = 0; w < state->n; w++)
+        if (!is_pending(t, state->want[w])) list_add(t->p->arena, &wants, state->want[w]);
+    }
+  return wants;
 }
 
-// The last function, for what it takes alone, as a share of it.
-static void take_share(Tables *t, const Shared *pair, int sharers) {
+// What a state of a reader takes at least where others want something, too: `alone`, or a way by what they want.
+static double least_beside(Tables *t, const Tensor *tensor, int made, const PortState *reader, const LayoutList *wants, double alone) {
+  const int shape = routes_shape(t->p->routes, tensor), from = made >= 0 ? made : routes_layout(t->p->routes, &layout_replicated);
+  double least = alone;
+  if (reader->n != 1 || reader->want[0] == from || is_pending(t, reader->want[0])) return alone;
+  for (int i = 0; i < wants->len; i++) {
+    const int by = wants->at[i];
+    if (by == from || by == reader->want[0]) continue;
+    const double amount = routes_cost(t->p->routes, shape, from, by).amount + routes_cost(t->p->routes, shape, by, reader->want[0]).amount;
+    least = fmin(least, tables_in_unit(t->p, tensor, amount));
+  }
+  return least;
+}
+
+static const double *make_shares(Tables *t, const CfnFunction *f, const Shared *pair, int sharers, const LayoutList *wants) {
+  const int n_made = f->arity > 1 ? f->n_classes[1] : 1;
+  double *shares = NEW_ARRAY(t->p->arena, double, (int64_t)f->n_classes[0] *n_made);
+  for (int r = 0; r < f->n_classes[0]; r++)
+    for (int m = 0; m < n_made; m++) {
+      const int made = pair->n > 1 ? t->ports->states.at[pair->port[1]->state[m]].made : -1;
+      const PortState *reader = &t->ports->states.at[pair->port[0]->state[r]];
+      shares[r * n_made + m] = least_beside(t, pair->tensor, made, reader, wants, f->cost[r * n_made + m]) / sharers;
+    }
+  return shares;
+}
+
+// The last function, as a share of it.
+static void take_share(Tables *t, const Shared *pair, int sharers, const LayoutList *wants, int kind) {
   CfnFunction *f = &t->p->cfn.functions.at[t->p->cfn.functions.len - 1];
-  int64_t size = 1;
-  for (int i = 0; i < f->arity; i++) size *= f->n_classes[i];
-  int key[6] = {-1, sharers, routes_shape(t->p->routes, pair->tensor), pair->tensor->type, pair->port[0]->list, -1};
-  if (pair->n > 1) key[5] = pair->port[1]->list;
+  const int key[] = {-1, kind, pair->port[0]->list};
   const int number = numbers_of(&t->table_numbers, key, sizeof key);
-  if (number == t->tables.len) vec_push(t->p->arena, &t->tables, scaled(t->p->arena, f->cost, size, 1.0 / sharers));
+  if (number == t->tables.len) vec_push(t->p->arena, &t->tables, make_shares(t, f, pair, sharers, wants));
   f->cost = t->tables.at[number];
 }
 
@@ -188,7 +217,8 @@ static int kind_of(Tables *t, int tensor, const PortList *ports) {
 
 static void add_pairs(Tables *t, int tensor, const PortList *ports) {
   const Port *maker = NULL;
-  const int first = t->p->cfn.functions.len;
+  const int first = t->p->cfn.functions.len, kind = kind_of(t, tensor, ports);
+  const LayoutList wants = wants_of_readers(t, ports);
   for (int i = 0; i < ports->len; i++)
     if (port_makes(t->ports, ports->at[i])) maker = ports->at[i];
   for (int i = 0; i < ports->len; i++) {
@@ -198,11 +228,11 @@ static void add_pairs(Tables *t, int tensor, const PortList *ports) {
     if (maker != NULL) pair.port[pair.n++] = maker;
     if (!has_room(t, &pair)) return;
     add_function(t, &pair);
-    if (t->p->unit == SEARCH_SECONDS) take_share(t, &pair, ports->len - (maker != NULL));
+    if (t->p->unit == SEARCH_SECONDS) take_share(t, &pair, ports->len - (maker != NULL), &wants, kind);
   }
   const int n = t->p->cfn.functions.len - first;
   t->p->n_approximate++;
-  vec_push(t->p->arena, &t->approximated, (Approximated){.tensor = tensor, .first = first, .n = n, .kind = kind_of(t, tensor, ports), .now = first, .n_now = n, .hub = -1});
+  vec_push(t->p->arena, &t->approximated, (Approximated){.tensor = tensor, .first = first, .n = n, .kind = kind, .now = first, .n_now = n, .hub = -1});
 }
 
 static void add_tensor(Tables *t, int tensor, const PortList *ports) {

@@ -37,16 +37,6 @@ typedef struct Star { // a tensor, and who touches it
 
 // ---- who touches it ------------------------------------------------------------------------------------------------
 
-static bool list_has(const LayoutList *list, int layout) {
-  for (int i = 0; i < list->len; i++)
-    if (list->at[i] == layout) return true;
-  return false;
-}
-
-static void list_add(Arena *arena, LayoutList *list, int layout) {
-  if (!list_has(list, layout)) vec_push(arena, list, layout);
-}
-
 static bool is_partial(const Star *s, int layout) {
   const Layout *of = routes_layout_at(s->t->p->routes, layout);
   for (int a = 0; a < s->t->p->cost.mesh->n_axes; a++)

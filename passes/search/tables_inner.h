@@ -42,6 +42,16 @@ struct Tables {
 static inline bool port_makes(const Ports *ports, const Port *port) { return ports->states.at[port->state[0]].made >= 0; }
 static inline int port_class(const Port *port, const int *value) { return port->class_of[value[port->group]]; }
 
+static inline bool list_has(const LayoutList *list, int layout) {
+  for (int i = 0; i < list->len; i++)
+    if (list->at[i] == layout) return true;
+  return false;
+}
+
+static inline void list_add(Arena *arena, LayoutList *list, int layout) {
+  if (!list_has(list, layout)) vec_push(arena, list, layout);
+}
+
 // What ways are compared by, in the unit of the problem.
 double tables_in_unit(const SearchProblem *p, const Tensor *tensor, double amount);
 // Of a tensor that lies as a state of its maker says (-1: it is whole) and is wanted so beside that; of one that is approximated, in an
