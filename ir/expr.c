@@ -96,7 +96,8 @@ static const Index *run_of_dims(int rank, const Index *index) {
   static const Index dims[IR_MAX_DIMS] = {DIM(0), DIM(1), DIM(2), DIM(3),  DIM(4),  DIM(5),  DIM(6),
                                           DIM(7), DIM(8), DIM(9), DIM(10), DIM(11), DIM(12), DIM(13)};
 #undef DIM
-  const int first = rank > 0 ? index_plain_dim(index) : 0;
+  if (rank == 0) return dims;
+  const int first = index_plain_dim(index);
   if (first < 0 || first + rank > IR_MAX_DIMS || memcmp(dims + first, index, sizeof *index * (size_t)rank) != 0) return NULL;
   return dims + first;
 }
