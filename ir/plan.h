@@ -26,7 +26,7 @@
 #include "layout.h"
 #include "problems.h"
 
-enum { PLAN_VERSION = 1 };
+enum { PLAN_VERSION = 1, PLAN_MAX_MICROBATCHES = 1 << 20 };
 
 typedef enum ChoiceKind {
   CHOICE_FOLLOW, // do as the operands do

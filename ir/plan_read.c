@@ -12,7 +12,7 @@
 #include "suggest.h"
 #include "tokens.h"
 
-enum { MAX_LINES = 400000, MAX_MICROBATCHES = 1 << 20 };
+enum { MAX_LINES = 400000 };
 
 typedef struct Reader {
   Tokens t;
@@ -138,8 +138,8 @@ static bool read_microbatches(Reader *r) {
   next(&r->t);
   if (!take_sign(&r->t, '=', "'=' and the number of microbatches")) return false;
   if (!take_token(&r->t, TOKEN_NUMBER, "the number of microbatches", &number)) return false;
-  if (number.number < 1 || number.number > MAX_MICROBATCHES) {
-    problem_add(r->t.problems, number.loc, "a batch comes in 1 to %d microbatches", MAX_MICROBATCHES);
+  if (number.number < 1 || number.number > PLAN_MAX_MICROBATCHES) {
+    problem_add(r->t.problems, number.loc, "a batch comes in 1 to %d microbatches", PLAN_MAX_MICROBATCHES);
     return false;
   }
   r->plan.microbatches = (int)number.number;

@@ -36,8 +36,9 @@ typedef struct Splitter {
   const Model *model;
   Graph *graph;
   Arena *arena; // of what is known while the graph is split
-  int number, n_tensors; // of microbatches; of tensors as the graph was
-  int *parent;  // dimensions of tensors, then of operators, that are one: a forest
+  int number;    // of microbatches
+  int n_tensors; // of the graph as it was
+  int *parent;   // dimensions of tensors, then of operators, that are one: a forest
   bool *is_batch; // by root
   Part *part;     // by operator
   bool *after;    // by tensor: a SUM, or made of one

@@ -51,7 +51,7 @@ static void draw_ops(Arena *arena, Plan *plan, uint64_t seed, const Graph *graph
 static int draw_microbatches(uint64_t seed, int64_t batch) {
   int64_t parts[64];
   int n = 0;
-  for (int64_t m = 2; m <= batch && n < 64; m++)
+  for (int64_t m = 2; m <= batch && m <= PLAN_MAX_MICROBATCHES && n < 64; m++)
     if (batch % m == 0) parts[n++] = m;
   if (n == 0 || draw(seed, "microbatches", 0, 3) > 0) return 1;
   return (int)parts[draw(seed, "microbatches", 1, (uint64_t)n)];

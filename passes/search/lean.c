@@ -66,7 +66,7 @@ void lean_offer(Contest *contest) {
   if (contest->fits || !contest->any) return;
   Lean lean = {contest, contest->plan, repeated_layers(contest->c->arena, contest->c->model->train)}, *l = &lean;
   const int64_t batch = contest->c->model->batch;
-  for (int64_t m = 1, least = 1; m <= batch && m <= INT32_MAX && goes_on(l); m++) {
+  for (int64_t m = 1, least = 1; m <= batch && m <= PLAN_MAX_MICROBATCHES && goes_on(l); m++) {
     if (batch % m != 0 || m < least) continue;
     least = 2 * m;
     if (m > 1 && offer(l, (int)m, 0)) return;
