@@ -4,12 +4,14 @@
 
 typedef struct Predicted {
   Arena *arena;
-  Names numbers; // of the operators that are printed
+  Names numbers;    // of the operators that are printed, by their lines
+  Numbers parts;    // of operators that have come
+  VEC(int) of_part; // their numbers
   Text *operators;
   List places; // numbers of operators, and -1 behind those of each AT
 } Predicted;
 
-static int number_of(Predicted *p, const StepPart *part) {
+static int number_of_line(Predicted *p, const StepPart *part) {
   const char *what = part->what != NULL ? arena_printf(p->arena, "\"%s\"", name_in_string(p->arena, part->what)) : "NULL";
   const char *line = arena_printf(p->arena, "    {%.4g, %s},\n", part->seconds * 1e6, what);
   int number = names_get(&p->numbers, line);
@@ -18,6 +20,12 @@ static int number_of(Predicted *p, const StepPart *part) {
   names_set(&p->numbers, line, number);
   text_printf(p->operators, "%s", line);
   return number;
+}
+
+static int number_of(Predicted *p, const StepPart *part) {
+  const int known = numbers_of(&p->parts, part, sizeof *part);
+  if (known == p->of_part.len) vec_push(p->arena, &p->of_part, number_of_line(p, part));
+  return p->of_part.at[known];
 }
 
 static void add_procedure(Predicted *p, const ProcedureText *procedure) {
@@ -46,7 +54,7 @@ static void add_step(Predicted *p, const Program *program, const ProcedureText *
 
 int emit_predicted(const Program *program, const ProcedureText *procedures, Text *out) {
   Text places = {.arena = program->arena};
-  Predicted p = {.arena = program->arena, .numbers.arena = program->arena, .operators = out};
+  Predicted p = {.arena = program->arena, .numbers.arena = program->arena, .parts.arena = program->arena, .operators = out};
   p.places = (List){.out = &places, .open = "static const int predicted_at[] = {", .between = ", ", .close = "};\n", .indent = 4, .width = 180};
   text_printf(out, "\n// What operators of a step were predicted to take, in us, and what a profile calls them (NULL: it has no name for them).\n"
                    "static const ParccPredicted predicted[] = {\n");

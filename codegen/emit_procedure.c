@@ -74,7 +74,7 @@ static void make_rows(ProcedureWriter *w, const LayerParts *parts) {
 static const char *without_layers(const ProcedureWriter *w, const char *name, size_t len) {
   const char *text = arena_strndup(w->arena, name, len), *rest = text;
   for (const char *dot = strchr(text, '.'); dot != NULL; dot = strchr(dot + 1, '.'))
-    if (names_get(&w->layers.paths, arena_strndup(w->arena, text, (size_t)(dot - text))) >= 0) rest = dot + 1;
+    if (names_get_len(&w->layers.paths, text, (size_t)(dot - text)) >= 0) rest = dot + 1;
   return rest;
 }
 

@@ -29,10 +29,14 @@ static bool in_layer(const Printed *step, const char *prefix, size_t len) {
   return strncmp(step->scope, prefix, len) == 0 && (step->scope[len] == '.' || step->scope[len] == '\0');
 }
 
-const char *layers_kind_name(Arena *arena, const char *component) {
-  size_t len = strlen(component);
+// The length of the kind's name in a component of so many characters.
+static size_t kind_length(const char *component, size_t len) {
   while (len > 1 && component[len - 1] >= '0' && component[len - 1] <= '9') len--;
-  return arena_strndup(arena, component, len);
+  return len;
+}
+
+const char *layers_kind_name(Arena *arena, const char *component) {
+  return arena_strndup(arena, component, kind_length(component, strlen(component)));
 }
 
 int layers_kind_of(const Layers *l, const char *kind) { return names_get(&l->kind_of, kind); }
@@ -57,7 +61,8 @@ const char *layers_path_kind(Arena *arena, const char *path) {
   Text kind = {.arena = arena};
   for (const char *at = path; *at != '\0';) {
     const size_t len = strcspn(at, ".");
-    text_printf(&kind, "%s%s", at > path ? "." : "", layers_kind_name(arena, arena_strndup(arena, at, len)));
+    if (at > path) text_char(&kind, '.');
+    text_append(&kind, at, kind_length(at, len));
     at += len + (at[len] == '.');
   }
   return text_str(&kind);
@@ -301,7 +306,7 @@ static Owners owners_of(Estimate *e, const char *name) {
   for (const char *c = name; *c != '\0'; c++) dots += *c == '.';
   owners.at = NEW_ARRAY(l->scratch, Owner, dots);
   for (const char *at = name, *dot; (dot = strchr(at, '.')) != NULL; at = dot + 1) {
-    const int kind = names_get(&l->kind_of, layers_kind_name(l->scratch, arena_strndup(l->scratch, at, (size_t)(dot - at))));
+    const int kind = names_get_len(&l->kind_of, at, kind_length(at, (size_t)(dot - at)));
     const size_t end = (size_t)(dot + 1 - name);
     if (kind >= 0) owners.at[owners.n++] = (Owner){kind, end, numbers_of(&e->texts, dot + 1, len - end)};
   }

@@ -24,9 +24,12 @@ const char *name_in_string(Arena *arena, const char *text) {
   Text out = {.arena = arena};
   for (; *text != '\0'; text++) {
     const unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\' || c == '?') text_printf(&out, "\\%c", c);
-    else if (c < 32 || c > 126) text_printf(&out, "\\%03o", c);
-    else text_printf(&out, "%c", c);
+    if (c < 32 || c > 126) {
+      text_printf(&out, "\\%03o", c);
+      continue;
+    }
+    if (c == '"' || c == '\\' || c == '?') text_char(&out, '\\');
+    text_char(&out, (char)c);
   }
   return text_str(&out);
 }

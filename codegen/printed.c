@@ -16,16 +16,8 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 // ---- texts -------------------------------------------------------------------------------------------------------
 
-// The text in a buffer of the printer's, to be looked up.
-static const char *to_look_up(Printer *pr, const char *text, size_t len) {
-  if (len >= sizeof pr->buffer) return arena_strndup(pr->arena, text, len);
-  memcpy(pr->buffer, text, len);
-  pr->buffer[len] = '\0';
-  return pr->buffer;
-}
-
 const char *printer_text(Printer *pr, const char *text, size_t len) {
-  const int known = names_get(&pr->texts, to_look_up(pr, text, len));
+  const int known = names_get_len(&pr->texts, text, len);
   if (known >= 0) return pr->text_at.at[known];
   const char *copy = arena_strndup(pr->arena, text, len);
   names_set(&pr->texts, copy, pr->text_at.len);
@@ -163,7 +155,7 @@ static const char *read_word(Reader *r, const char *at) {
   if (end - at == 1 && *at == 't' && *end == '.' && !member) {
     const char *name = end + 1, *name_end = name;
     while (is_word(*name_end)) name_end++;
-    const int tensor = names_get(&r->pr->tensors, to_look_up(r->pr, name, (size_t)(name_end - name)));
+    const int tensor = names_get_len(&r->pr->tensors, name, (size_t)(name_end - name));
     if (tensor < 0) fatal("codegen: a step uses %.*s, which is no tensor", (int)(name_end - at), at);
     end_text(r, at);
     push_piece(r, PIECE_TENSOR, at, name_end, tensor);

@@ -53,7 +53,6 @@ typedef struct Printer {
   VEC(const char *) parameters; // "N C PQ", in lower case
   VEC(Piece) pieces;            // of the step at hand
   Text key;                     // of its skeleton
-  char buffer[256];             // for texts that are looked up
   size_t seen;                  // how much of the text of the kernels is entered
 } Printer;
 

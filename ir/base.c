@@ -281,19 +281,28 @@ static uint64_t content_hash(const void *from, size_t size) {
   return hash ^ hash >> 32;
 }
 
-// The slot that holds `key`, or the empty one where it belongs.
-static int names_slot(const Names *names, const char *key, uint32_t hash) {
+static bool is_name(const char *name, const char *key, size_t len) { return strncmp(name, key, len) == 0 && name[len] == '\0'; }
+
+// The slot that holds the first `len` characters of `key`, or the empty one where they belong.
+static int names_slot(const Names *names, const char *key, size_t len, uint32_t hash) {
   int i = (int)(hash & (uint32_t)(names->cap - 1));
-  while (names->slot[i].key != NULL && (names->slot[i].hash != hash || !str_eq(names->slot[i].key, key))) i = (i + 1) & (names->cap - 1);
+  while (names->slot[i].key != NULL && (names->slot[i].hash != hash || !is_name(names->slot[i].key, key, len))) i = (i + 1) & (names->cap - 1);
   return i;
 }
 
-static uint32_t name_hash(const char *key) { return (uint32_t)content_hash(key, strlen(key)); }
+static uint32_t name_hash(const char *key, size_t len) { return (uint32_t)content_hash(key, len); }
 
-int names_get(const Names *names, const char *key) {
+int names_get_len(const Names *names, const char *key, size_t len) {
   if (names->cap == 0) return -1;
-  const int i = names_slot(names, key, name_hash(key));
+  const int i = names_slot(names, key, len, name_hash(key, len));
   return names->slot[i].key != NULL ? names->slot[i].value : -1;
+}
+
+int names_get(const Names *names, const char *key) { return names_get_len(names, key, strlen(key)); }
+
+const char *names_key(const Names *names, const char *key) {
+  const size_t len = strlen(key);
+  return names->cap > 0 ? names->slot[names_slot(names, key, len, name_hash(key, len))].key : NULL;
 }
 
 void names_set(Names *names, const char *key, int value) {
@@ -302,10 +311,11 @@ void names_set(Names *names, const char *key, int value) {
     names->cap = old.cap == 0 ? 16 : old.cap * 2;
     names->slot = arena_alloc(names->arena, sizeof *names->slot * (size_t)names->cap);
     for (int i = 0; i < old.cap; i++)
-      if (old.slot[i].key != NULL) names->slot[names_slot(names, old.slot[i].key, old.slot[i].hash)] = old.slot[i];
+      if (old.slot[i].key != NULL) names->slot[names_slot(names, old.slot[i].key, strlen(old.slot[i].key), old.slot[i].hash)] = old.slot[i];
   }
-  const uint32_t hash = name_hash(key);
-  const int i = names_slot(names, key, hash);
+  const size_t len = strlen(key);
+  const uint32_t hash = name_hash(key, len);
+  const int i = names_slot(names, key, len, hash);
   if (names->slot[i].key == NULL) names->len++;
   names->slot[i].key = key;
   names->slot[i].hash = hash;

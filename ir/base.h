@@ -79,6 +79,8 @@ typedef struct Names {
   int len, cap;
 } Names;
 int names_get(const Names *names, const char *key);
+int names_get_len(const Names *names, const char *key, size_t len); // of a key that is not all of the text
+const char *names_key(const Names *names, const char *key); // as it was put in; NULL: it was not
 void names_set(Names *names, const char *key, int value);
 Names names_copy(Arena *arena, const Names *names);
 

@@ -52,7 +52,7 @@ bool c_is_taken(const char *name) { return among(taken, sizeof taken / sizeof *t
 // Macros are written in capitals (those of one or two letters are ours), types end with _t, the libraries' names begin with
 // theirs, and those of the language with an underscore.
 static bool may_be_foreign(const char *name) {
-  static const char *const prefixes[] = {"cuda", "cublas", "nccl", "parcc", "Parcc", "__"};
+  static const char prefixes[][7] = {"cuda", "cublas", "nccl", "parcc", "Parcc", "__"};
   const size_t len = strlen(name);
   if (len > 2 && str_eq(name + len - 2, "_t")) return true;
   if (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z') return true;
@@ -63,7 +63,7 @@ static bool may_be_foreign(const char *name) {
   }
   if (upper && !lower && strlen(name) > 2) return true;
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return true;
+    if (name[0] == prefixes[i][0] && strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return true;
   return false;
 }
 

@@ -98,6 +98,16 @@ static void follow_readers(Predictor *p) {
 
 static bool is_of_step(const Op *op) { return op->kind != OP_VIEW && op->phase != PHASE_REPORT && op->phase != PHASE_INIT; }
 
+// The one copy of a name: equal ones are one pointer, as operators are many and names few.
+static const char *the_one(Arena *arena, Names *names, const char *name) {
+  if (name == NULL) return NULL;
+  const char *known = names_key(names, name);
+  if (known != NULL) return known;
+  const char *copy = arena_strdup(arena, name);
+  names_set(names, copy, names->len);
+  return copy;
+}
+
 void pass_predict(Compilation *c) {
   if (c->cost == NULL) return;
   const Graph *graph = c->model->train;
@@ -118,11 +128,12 @@ void pass_predict(Compilation *c) {
   }
   follow_readers(&p);
   Arena *naming = arena_new();
+  Names names = {.arena = scratch};
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     if (p.step_of[i] == NULL || !is_of_step(op)) continue;
     const char *what = op->kind == OP_RESHARD ? profile_change_name(naming, c->cost, graph, op) : profile_name(naming, c->cost, graph, op);
-    const StepPart part = {cost_of_op(c->cost, graph, op), what != NULL ? arena_strdup(arena, what) : NULL};
+    const StepPart part = {cost_of_op(c->cost, graph, op), the_one(arena, &names, what)};
     vec_push(arena, &p.step_of[i]->parts, part);
     arena_reset(naming);
   }

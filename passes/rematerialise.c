@@ -282,4 +282,5 @@ void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_
   bool *wanted = NEW_ARRAY(graph->arena, bool, graph->ops.len);
   for (int i = 0; i < graph->ops.len; i++) wanted[i] = true;
   graph_keep_ops(graph, wanted); // producers by their new numbers
+  graph_forget_old_ops(graph);
 }
