@@ -13,7 +13,7 @@ static Fixture *new_program(int ranks) {
   Arena *arena = arena_new();
   Fixture *f = NEW(arena, Fixture);
   f->arena = arena;
-  f->program = (Program){.arena = arena, .mesh = {.n_axes = 2, .axis = {{"gpu", ranks}, {"batch", 1}}}, .n_events = 2};
+  f->program = (Program){.arena = arena, .mesh = {.n_axes = 2, .axis = {{"gpu", ranks}, {"batch", 1}}}, .n_events = 2, .microbatches = 1};
   return f;
 }
 

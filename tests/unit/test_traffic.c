@@ -27,7 +27,7 @@ static Layout draw_layout(uint32_t *random, const Mesh *mesh, const Shape *shape
 // Of a program of one collective: bytes that the busiest rank sends or receives; pairs: how many send something.
 static double busiest(Arena *arena, const Mesh *mesh, Collective *collective, int *pairs) {
   Model model = {0};
-  Program program = {.arena = arena, .mesh = *mesh, .model = &model};
+  Program program = {.arena = arena, .mesh = *mesh, .model = &model, .microbatches = 1};
   Step step = {.kind = STEP_COLLECTIVE, .collective = collective};
   vec_push(arena, &program.tensors, (ProgTensor){.type = TYPE_REAL});
   vec_push(arena, &program.procedure[PROC_FORWARD].steps, &step);
