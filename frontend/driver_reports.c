@@ -7,7 +7,6 @@
 #include "../codegen/codegen.h"
 #include "../passes/explain.h"
 #include "../passes/profile_program.h"
-#include "../passes/search/contest.h"
 #include "../passes/sweep.h"
 #include "diag.h"
 #include "driver.h"
@@ -30,7 +29,7 @@ double driver_data_step(const Compilation *c) {
   Plan plan;
   Search search;
   if (evaluate_planner(c, (PlanSource){.kind = PLAN_DATA}, &plan, &search) != NULL) return 0;
-  return contest_step(c, &plan);
+  return evaluate_step(c, &plan);
 }
 
 // The planners that are asked for; else: all, or the default.

@@ -125,6 +125,7 @@ typedef struct Tree { // over the layouts that are wanted of one tensor, the fir
   int n;
   RouteCost *between; // n * n, starts -1: not known yet
   bool *made;         // scratch
+  int *nearest;       // scratch: of those that are made
   bool partial;       // version 0 can be used once only
 } Tree;
 
@@ -134,28 +135,39 @@ static RouteCost cost_between(Tree *t, int from, int to) {
   return *cost;
 }
 
+static bool is_nearer(Tree *t, int from, int than, int to) {
+  const RouteCost cost = cost_between(t, from, to), known = cost_between(t, than, to);
+  return route_cheaper(cost, known) || (from < than && !route_cheaper(known, cost));
+}
+
+// The version that is to be made next: `first` before all others, else the nearest of those that are needed.
+static int next_version(Tree *t, int first, int needed) {
+  int next = -1;
+  if (first >= 0 && !t->made[first]) return first;
+  for (int v = 1; v < needed; v++)
+    if (!t->made[v] && (next < 0 || route_cheaper(cost_between(t, t->nearest[v], v), cost_between(t, t->nearest[next], next)))) next = v;
+  return next;
+}
+
 // Attaches one version after the other to the nearest one there is, beginning with `first` (-1: with whichever is nearest).
-// The last one counts if `needed` says so only. Fills parents.
-static RouteCost grow(Tree *t, int first, int needed, int *parent) {
+// The last one counts if `needed` says so only. Fills parents, as long as it is cheaper than what is known.
+static RouteCost grow(Tree *t, int first, int needed, const RouteCost *known, int *parent) {
   RouteCost total = {0, 0};
-  bool *made = t->made;
   for (int i = 0; i < t->n; i++) {
-    made[i] = i == 0;
+    t->made[i] = i == 0;
+    t->nearest[i] = 0;
     parent[i] = -1;
   }
   for (int left = first >= needed ? needed : needed - 1; left > 0; left--) {
-    int from = -1, to = -1;
-    for (int v = 1; v < t->n; v++) {
-      if (made[v] || (first >= 0 && !made[first] && v != first) || (v >= needed && v != first)) continue;
-      for (int u = 0; u < t->n; u++) {
-        if (!made[u]) continue;
-        if (from < 0 || route_cheaper(cost_between(t, u, v), cost_between(t, from, to))) from = u, to = v;
-      }
-    }
-    total = route_cost_add(total, cost_between(t, from, to));
-    parent[to] = from;
-    made[to] = true;
-    if (t->partial) made[0] = false; // reduced in its place
+    const int made = next_version(t, first, needed);
+    total = route_cost_add(total, cost_between(t, t->nearest[made], made));
+    if (known != NULL && !route_cheaper(total, *known)) break;
+    parent[made] = t->nearest[made];
+    t->made[made] = true;
+    const bool reduced = t->partial && t->made[0]; // in its place
+    if (reduced) t->made[0] = false;
+    for (int v = 1; v < needed && left > 1; v++)
+      if (!t->made[v] && (reduced || is_nearer(t, made, t->nearest[v], v))) t->nearest[v] = made;
   }
   return total;
 }
@@ -220,13 +232,14 @@ static RouteCost plan_layouts(Arena *scratch, const Mesh *mesh, Routes *routes, 
   while (hub < n && layout[hub] != layout[n] && reshard_axes(mesh, routes_layout_at(routes, layout[hub]), &whole) != 0) hub++;
   Tree tree = {.routes = routes, .shape = shape, .layout = layout, .n = n + (hub == n), .partial = partial};
   tree.made = NEW_ARRAY(scratch, bool, tree.n);
+  tree.nearest = NEW_ARRAY(scratch, int, tree.n);
   tree.between = NEW_ARRAY(scratch, RouteCost, tree.n * tree.n);
   for (int i = 0; i < tree.n * tree.n; i++) tree.between[i].starts = -1;
   int *other = NEW_ARRAY(scratch, int, tree.n);
-  RouteCost least = grow(&tree, -1, n, parent);
+  RouteCost least = grow(&tree, -1, n, NULL, parent);
   for (int first = 1; first < tree.n; first++) {
     if (n > MAX_TRIED && first != hub) continue;
-    const RouteCost cost = grow(&tree, first, n, other);
+    const RouteCost cost = grow(&tree, first, n, &least, other);
     if (!route_cheaper(cost, least)) continue;
     least = cost;
     memcpy(parent, other, sizeof *parent * (size_t)tree.n);

@@ -1,5 +1,7 @@
 #include "evaluate.h"
 
+#include <math.h>
+
 #include "microbatch.h"
 #include "passes.h"
 #include "planning.h"
@@ -47,52 +49,72 @@ static Compilation *settle(const Compilation *c, const Plan *plan, Arena *arena,
   return copy;
 }
 
-Evaluation evaluate_plan(const Compilation *c, const Plan *plan) {
+// What a step costs. Of the graphs only that of training is changed.
+static void apply_to_step(Compilation *copy, Evaluation *found) {
+  pass_apply_plan(copy->model->train, &copy->mesh, copy->cost);
+  pass_recompute(copy->model->train, &copy->plan);
+  copy->predicted = found->cost = cost_of_graph(copy->cost, copy->model->train);
+  found->tensors = tensor_bytes(copy->cost, copy->model->train);
+}
+
+static void lower(Compilation *copy, Evaluation *found) {
+  pass_apply_plan(copy->model->init, &copy->mesh, copy->cost);
+  pass_apply_plan(copy->model->eval, &copy->mesh, copy->cost);
+  if (copy->machine->profile != NULL) found->profile = profile_use(copy);
+  for (int pass = pipeline_find("apply-plan") + 1; pass <= pipeline_find("plan-memory"); pass++) pipeline[pass].run(copy);
+  found->arena_bytes = copy->program->arena_bytes;
+}
+
+// It is lowered where its tensors have more bytes than `few`, unless what is stored has more than `many`.
+static Evaluation evaluate(const Compilation *c, const Plan *plan, double few, double many) {
   Evaluation found = {0};
   Arena *arena = arena_new();
   Compilation *copy = settle(c, plan, arena, &found);
-  if (found.refused == NULL) {
-    const int apply = pipeline_find("apply-plan");
-    pipeline[apply].run(copy);
-    found.cost = copy->predicted;
-    if (c->machine->profile != NULL) found.profile = profile_use(copy);
-    found.tensors = tensor_bytes(copy->cost, copy->model->train);
-    for (int pass = apply + 1; pass <= pipeline_find("plan-memory"); pass++) pipeline[pass].run(copy);
-    found.arena_bytes = copy->program->arena_bytes;
-  }
+  if (found.refused == NULL) apply_to_step(copy, &found);
+  if (found.refused == NULL && found.tensors.all > few && found.tensors.stored <= many) lower(copy, &found);
   arena_free(arena);
   return found;
 }
 
-// Of the training graph alone.
-Evaluation evaluate_cost(const Compilation *c, const Plan *plan) {
-  Evaluation found = {0};
+Evaluation evaluate_plan(const Compilation *c, const Plan *plan) { return evaluate(c, plan, -1, INFINITY); }
+
+Evaluation evaluate_cost(const Compilation *c, const Plan *plan) { return evaluate(c, plan, INFINITY, INFINITY); }
+
+// How many times what all tensors of a step take, each in a place of its own, is more than a program can need: buffers of
+// collectives and what is made again take no more than the tensors themselves.
+enum { EVERYTHING = 3 };
+
+Evaluation evaluate_fit(const Compilation *c, const Plan *plan) { return evaluate(c, plan, c->machine->device.memory / EVERYTHING, INFINITY); }
+
+double evaluate_step(const Compilation *c, const Plan *plan) {
+  const double memory = c->machine->device.memory;
+  const Evaluation found = evaluate(c, plan, memory / EVERYTHING, memory);
+  if (found.refused != NULL) return 0;
+  return found.tensors.stored <= memory && (double)found.arena_bytes <= memory ? found.cost.step : INFINITY;
+}
+
+const char *evaluate_planner_on(const Compilation *c, Model *model, PlanSource source, Plan *plan, Search *search) {
   Arena *arena = arena_new();
-  Compilation *copy = settle(c, plan, arena, &found);
-  if (found.refused == NULL) {
-    pass_apply_plan(copy->model->train, &copy->mesh, copy->cost);
-    pass_recompute(copy->model->train, &copy->plan);
-    found.cost = cost_of_graph(copy->cost, copy->model->train);
-    found.tensors = tensor_bytes(copy->cost, copy->model->train);
-  }
+  Compilation copy = *c;
+  copy.problems = (Problems){.arena = arena};
+  copy.plan_source = source;
+  copy.model = model;
+  *plan = plan_of_source(&copy);
+  *search = copy.search;
+  const char *refused = first_problem(&copy, c->arena);
   arena_free(arena);
-  return found;
+  return refused;
 }
 
 // A planner that searches lays the training graph in many ways; none changes anything else.
 const char *evaluate_planner(const Compilation *c, PlanSource source, Plan *plan, Search *search) {
   Arena *arena = arena_new();
-  Compilation copy = *c;
-  copy.problems = (Problems){.arena = arena};
-  copy.plan_source = source;
-  copy.model = arena_copy(arena, c->model, sizeof *c->model);
+  Model model = *c->model;
   if (plan_source_searched(source.kind)) {
-    copy.model->train = graph_copy(arena, c->model->train);
-    cost_mark_inlined(copy.model->train);
+    model.train = graph_copy(arena, c->model->train);
+    cost_mark_inlined(model.train);
   }
-  *plan = plan_of_source(&copy);
-  *search = copy.search;
-  const char *refused = first_problem(&copy, c->arena);
+  const char *refused = evaluate_planner_on(c, &model, source, plan, search);
   arena_free(arena);
   return refused;
 }

@@ -25,9 +25,16 @@ Compilation *evaluate_in_microbatches(const Compilation *c, int number, Arena *a
 Evaluation evaluate_plan(const Compilation *c, const Plan *plan);
 // The cost alone, which is known much earlier.
 Evaluation evaluate_cost(const Compilation *c, const Plan *plan);
+// All that says whether it fits the device of the machine: where it certainly does the bytes are not asked for.
+Evaluation evaluate_fit(const Compilation *c, const Plan *plan);
+// What a step takes, in seconds; INFINITY: the plan does not fit; 0: it is no plan of this model.
+double evaluate_step(const Compilation *c, const Plan *plan);
 
 // The plan that a planner makes (a source below PLAN_FILE), in the arena of the compilation, for its mesh; search: what the
 // planner says of it. Returns NULL, or why there is none.
 const char *evaluate_planner(const Compilation *c, PlanSource source, Plan *plan, Search *search);
+// The same on a model whose training graph may be laid in any way, and is like that of the compilation but for inlined results, which
+// are marked.
+const char *evaluate_planner_on(const Compilation *c, Model *model, PlanSource source, Plan *plan, Search *search);
 
 #endif

@@ -82,7 +82,14 @@ static void add_matches(Expander *x, Plan *plan, const PlanLine *line, int numbe
   }
 }
 
+static bool has_patterns(const Plan *plan) {
+  for (int i = 0; i < plan->lines.len; i++)
+    if (is_pattern(&plan->lines.at[i])) return true;
+  return false;
+}
+
 const Plan *plan_expand(const Planner *p, const Plan *plan) {
+  if (!has_patterns(plan)) return plan;
   Expander x = {.p = p, .exact = {.arena = p->arena}, .last = {.arena = p->arena}};
   Plan *expanded = NEW(p->arena, Plan);
   NameList *names = NEW_ARRAY(p->arena, NameList, plan->lines.len);

@@ -21,6 +21,8 @@ Pricing *pricing_new(const Compilation *c) {
   return p;
 }
 
+Model *pricing_model(Pricing *p) { return &p->model; }
+
 TensorBytes tensor_bytes(const CostModel *model, const Graph *train) {
   TensorBytes sum = {0, 0};
   for (int t = 0; t < train->tensors.len; t++) {

@@ -45,31 +45,42 @@ Joint joint_of(const Maker *maker, int x, const int *fns, int n_fns) {
 
 // ---- the message ----
 
+typedef struct Slices { // of a table along an axis: what it says for each class
+  const double *at;
+  int64_t outer, inner;
+  int n;
+} Slices;
+
+// Of some entries only: most slices that differ do so there.
+static uint64_t hash_of_slice(const Slices *s, int class) {
+  enum { ENTRIES = 8 };
+  const int64_t size = s->outer * s->inner, step = size > ENTRIES ? size / ENTRIES : 1;
+  uint64_t hash = 0, word;
+  for (int64_t i = 0; i < size; i += step) {
+    memcpy(&word, &s->at[(i / s->inner * s->n + class) * s->inner + i % s->inner], sizeof word);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 31;
+  }
+  return hash;
+}
+
+static bool same_slices(const Slices *s, int c, int d) {
+  for (int64_t o = 0; o < s->outer; o++)
+    if (memcmp(&s->at[(o * s->n + c) * s->inner], &s->at[(o * s->n + d) * s->inner], sizeof *s->at * (size_t)s->inner) != 0) return false;
+  return true;
+}
+
 // Classes of one axis whose slices are the same become one: of[class]. Gives how many are left.
 static int equal_slices(const double *at, const int *dim, int arity, int axis, int *of, Arena *arena) {
-  int64_t outer = 1, inner = 1;
-  for (int k = 0; k < axis; k++) outer *= dim[k];
-  for (int k = axis + 1; k < arity; k++) inner *= dim[k];
-  const int n = dim[axis];
-  uint64_t *hash = NEW_ARRAY(arena, uint64_t, n);
-  for (int64_t o = 0; o < outer; o++)
-    for (int c = 0; c < n; c++)
-      for (int64_t i = 0; i < inner; i++) {
-        uint64_t word;
-        memcpy(&word, &at[(o * n + c) * inner + i], sizeof word);
-        hash[c] = (hash[c] ^ word) * 0x9e3779b97f4a7c15u;
-        hash[c] ^= hash[c] >> 31;
-      }
-  int left = 0, *first = NEW_ARRAY(arena, int, n);
-  for (int c = 0; c < n; c++) {
+  Slices s = {at, 1, 1, dim[axis]};
+  for (int k = 0; k < axis; k++) s.outer *= dim[k];
+  for (int k = axis + 1; k < arity; k++) s.inner *= dim[k];
+  uint64_t *hash = NEW_ARRAY(arena, uint64_t, s.n);
+  int left = 0, *first = NEW_ARRAY(arena, int, s.n);
+  for (int c = 0; c < s.n; c++) {
+    hash[c] = hash_of_slice(&s, c);
     int p = 0;
-    for (; p < left; p++) {
-      if (hash[first[p]] != hash[c]) continue;
-      bool same = true;
-      for (int64_t o = 0; o < outer && same; o++)
-        same = memcmp(&at[(o * n + c) * inner], &at[(o * n + first[p]) * inner], sizeof *at * (size_t)inner) == 0;
-      if (same) break;
-    }
+    while (p < left && (hash[first[p]] != hash[c] || !same_slices(&s, first[p], c))) p++;
     if (p == left) first[left++] = c;
     of[c] = p;
   }

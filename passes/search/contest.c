@@ -2,10 +2,6 @@
 
 #include <math.h>
 
-// How many times what all tensors of a step take, each in a place of its own, is more than a program can need: buffers of
-// collectives and what is made again take no more than the tensors themselves.
-enum { EVERYTHING = 3 };
-
 Contest contest_new(const Compilation *c) {
   return (Contest){.c = c, .plan = {.model = c->model->name, .mesh = c->mesh}, .until = c->time_limit > 0 ? steady_seconds() + c->time_limit : 0};
 }
@@ -22,27 +18,18 @@ static bool is_better(const Contest *contest, double cost, int64_t need, bool fi
   return fits ? contest_is_less(cost, contest->cost) : need < contest->need;
 }
 
-Price contest_price(Contest *contest, const Plan *plan, double enough) {
+static Pricing *pricing_in(Contest *contest) {
   if (contest->pricing == NULL) contest->pricing = pricing_new(contest->c);
-  return pricing_of(contest->pricing, plan, enough);
+  return contest->pricing;
 }
 
-// What was evaluated, lowered if only that tells whether it fits.
-static Evaluation lower_to_see(const Compilation *c, const Plan *plan, Evaluation e) {
-  return e.refused == NULL && EVERYTHING * e.tensors.all > c->machine->device.memory ? evaluate_plan(c, plan) : e;
-}
-
-// All that says whether it fits. tensors: at least so much.
-static Evaluation evaluate_fit(const Compilation *c, const Plan *plan, const TensorBytes *tensors) {
-  if (EVERYTHING * tensors->all > c->machine->device.memory) return evaluate_plan(c, plan);
-  return lower_to_see(c, plan, evaluate_cost(c, plan));
-}
+Price contest_price(Contest *contest, const Plan *plan, double enough) { return pricing_of(pricing_in(contest), plan, enough); }
 
 // A plan that its price does not rule out.
 static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name, const TensorBytes *tensors) {
   const double memory = contest->c->machine->device.memory;
   if (tensors->stored > memory && contest->any && (contest->fits || tensors->stored >= (double)contest->need)) return (int64_t)(tensors->stored - memory);
-  const Evaluation e = evaluate_fit(contest->c, plan, tensors);
+  const Evaluation e = evaluate_fit(contest->c, plan);
   if (e.refused != NULL) return 0;
   const bool fits = (double)e.arena_bytes <= memory;
   if (is_better(contest, e.cost.step, e.arena_bytes, fits)) {
@@ -65,15 +52,6 @@ int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
   return is_worth(contest, &price) ? evaluate_offer(contest, plan, name, &price.tensors) : 0;
 }
 
-double contest_step(const Compilation *c, const Plan *plan) {
-  const double memory = c->machine->device.memory;
-  Evaluation e = evaluate_cost(c, plan);
-  if (e.refused == NULL && e.tensors.stored > memory) return INFINITY;
-  e = lower_to_see(c, plan, e);
-  if (e.refused != NULL) return 0;
-  return (double)e.arena_bytes <= memory ? e.cost.step : INFINITY;
-}
-
 typedef struct Entrant {
   PlanSourceKind kind;
   Plan plan;
@@ -83,13 +61,14 @@ typedef struct Entrant {
 // All but one, priced, and but flexflow, which takes long to find what is short where things overlap. Returns how many there are.
 static int list_entrants(Contest *contest, PlanSourceKind but, Entrant *entrants) {
   const double enough = contest->fits ? contest->cost : INFINITY;
+  Model *model = pricing_model(pricing_in(contest));
   int n = 0;
   for (int kind = 0; kind < PLAN_NAMED; kind++) {
     Entrant *e = &entrants[n];
     Search search;
     e->kind = (PlanSourceKind)kind;
     if (e->kind == but || e->kind == PLAN_FLEXFLOW || (plan_source_searched(e->kind) && contest_is_over(contest))) continue;
-    if (evaluate_planner(contest->c, (PlanSource){.kind = e->kind}, &e->plan, &search) != NULL) continue;
+    if (evaluate_planner_on(contest->c, model, (PlanSource){.kind = e->kind}, &e->plan, &search) != NULL) continue;
     e->price = contest_price(contest, &e->plan, enough);
     n++;
   }

@@ -12,6 +12,7 @@ typedef struct Contest {
   bool late;        // it had to
   bool any, fits;   // there is a plan; it fits
   Plan plan;
+  Compilation *lowered; // the copy in which it was lowered, if the compilation keeps that; or NULL
   double cost;      // of a step, in seconds
   int64_t need;     // bytes of a device, where it does not fit
   const char *name; // of the planner that made it; NULL: it was searched
@@ -29,8 +30,6 @@ bool contest_is_less(double cost, double than);
 Price contest_price(Contest *contest, const Plan *plan, double enough);
 // Offers a plan, which is copied if it is taken. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
-// What a step takes under a plan, in seconds; INFINITY: it does not fit; 0: it is no plan of this model.
-double contest_step(const Compilation *c, const Plan *plan);
 // Offers the plans of all planners that have a name, but for one. Once. When the time is up those that search are left out.
 void contest_offer_planners(Contest *contest, PlanSourceKind but);
 

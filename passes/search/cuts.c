@@ -5,7 +5,7 @@ typedef struct NextCut {
   const CutRule *rule;
   const SearchProblem *before;
   const int *chosen;
-  bool ***allowed; // what the rule allows, once it is asked
+  bool ***allowed;
 } NextCut;
 
 static Candidates candidates_of_cut(const void *ctx, Arena *arena, const Groups *groups, int number, const Mesh *mesh) {
@@ -26,9 +26,8 @@ static Candidates candidates_of_cut(const void *ctx, Arena *arena, const Groups 
 }
 
 SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const CutRule *rule,
-                            const SearchProblem *before, const int *chosen) {
-  bool **allowed = NULL;
-  const NextCut cut = {rule, before, chosen, &allowed};
+                            const SearchProblem *before, const int *chosen, bool ***allowed) {
+  const NextCut cut = {rule, before, chosen, allowed};
   const ProblemSpace space = {.unit = SEARCH_BYTES, .parts = rule->parts, .before = before, .candidates = candidates_of_cut, .ctx = &cut};
   return problem_new(arena, model, mesh, machine, &space);
 }
@@ -57,13 +56,14 @@ Plan cuts_plan(Compilation *c, const CutRule *rule) {
   bool proved = true, otherwise;
   int approximate = 0, n_otherwise = 0;
   Mesh mesh = {0};
+  bool **allowed = NULL;
   while (mesh.n_axes < all.n_axes) {
     const char *comma = mesh.n_axes > 0 ? ", " : "";
     const double before = solution.cost;
     Arena *arena = arena_new();
     mesh.axis[mesh.n_axes] = all.axis[mesh.n_axes];
     mesh.n_axes++;
-    problem = cuts_problem(arena, c->model, &mesh, c->machine, rule, problem, solution.value);
+    problem = cuts_problem(arena, c->model, &mesh, c->machine, rule, problem, solution.value, &allowed);
     close_cut(&arenas, arena);
     if (problem == NULL) break;
     solution = rule->solve(arena, &problem->cfn, &otherwise);

@@ -31,7 +31,8 @@ extern const CutRule soybean_rule, tofu_rule;
 // stay together where they are more than CUTS_MOST.
 Plan cuts_plan(Compilation *c, const CutRule *rule);
 // The network of the cut along the last axis of the mesh; before: that of the cut along the axis before it, and what it chose, or NULL.
+// *allowed: what the rule allows; NULL: it is asked, and says it in the arena.
 SearchProblem *cuts_problem(Arena *arena, Model *model, const Mesh *mesh, const Machine *machine, const CutRule *rule,
-                            const SearchProblem *before, const int *chosen);
+                            const SearchProblem *before, const int *chosen, bool ***allowed);
 
 #endif

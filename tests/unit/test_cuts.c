@@ -94,12 +94,12 @@ static void check_cuts(const CutRule *rule, const Mesh *mesh, int *enumerated) {
   const char *text = random_net(arena);
   Compilation c = open_net(arena, text, mesh);
   SearchProblem *problem = NULL;
-  bool otherwise;
+  bool otherwise, **allowed = NULL;
   CfnSolution solution = {0};
   for (Mesh part = {0}; part.n_axes < mesh->n_axes;) {
     part.axis[part.n_axes] = mesh->axis[part.n_axes];
     part.n_axes++;
-    problem = cuts_problem(arena, c.model, &part, NULL, rule, problem, solution.value);
+    problem = cuts_problem(arena, c.model, &part, NULL, rule, problem, solution.value, &allowed);
     solution = rule->solve(arena, &problem->cfn, &otherwise);
     const double least = enumerate(&problem->cfn);
     *enumerated += isfinite(least);
