@@ -68,7 +68,7 @@ static int made(Applier *ap, int tensor, int version, Phase phase, const Op *nea
   const int shape = routes_shape(ap->demands.routes, graph_tensor(ap->graph, at));
   const Route route = route_find(ap->demands.routes, shape, parent->number, v.number);
   if (route.n == 0) fatal("no way from one layout to another");
-  for (int i = 0; i < route.n; i++) at = add_reshard(ap, at, &route.layout[i], phase, near);
+  for (int i = 0; i < route.n; i++) at = add_reshard(ap, at, routes_layout_at(ap->demands.routes, route.layout[i]), phase, near);
   return ap->demands.of[tensor].at[version].tensor = at;
 }
 

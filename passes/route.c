@@ -42,11 +42,12 @@ struct Routes {
   const CostModel *model;
   Numbers option_numbers, layout_numbers, shape_numbers;
   StepMap steps;
-  WordMap way_numbers, move_numbers; // by shape and two layouts
+  WordMap way_numbers, route_numbers, move_numbers; // by shape and two layouts
   VEC(Option) options;
   VEC(Known) layouts;
   VEC(KnownShape) shapes;
   VEC(RouteCost) ways;
+  VEC(Route) routes; // of the ways that are gone
   VEC(int64_t) moves; // reshard_moved
   int64_t tried;      // steps, of all ways that were searched
 };
@@ -69,7 +70,7 @@ Routes *routes_new(Arena *arena, const Mesh *mesh, const CostModel *model) {
   Routes *routes = NEW(arena, Routes);
   *routes = (Routes){.arena = arena, .mesh = mesh, .model = model};
   routes->option_numbers.arena = routes->layout_numbers.arena = routes->shape_numbers.arena = arena;
-  routes->way_numbers.arena = routes->move_numbers.arena = arena;
+  routes->way_numbers.arena = routes->route_numbers.arena = routes->move_numbers.arena = arena;
   return routes;
 }
 
@@ -378,16 +379,25 @@ static int search(Search *s, Routes *routes, int shape, int from, int to) {
   return s->state[end].reached ? end : -1;
 }
 
-Route route_find(Routes *routes, int shape, int from, int to) {
+static Route search_route(Routes *routes, int shape, int from, int to) {
   Search s;
   const int end = search(&s, routes, shape, from, to);
   if (end < 0) return (Route){.n = 0, .cost = {INFINITY, 0}};
   Route route = {.cost = s.state[end].cost};
   for (int i = end; s.state[i].before >= 0; i = s.state[i].before) route.n++;
   if (route.n > ROUTE_MAX_STEPS) fatal("a change of layout in %d steps", route.n);
-  for (int i = end, n = route.n; s.state[i].before >= 0; i = s.state[i].before) route.layout[--n] = *layout_at(&s, s.state[i].layout);
-  route.layout[route.n - 1] = *routes_layout_at(routes, to);
+  for (int i = end, n = route.n; s.state[i].before >= 0; i = s.state[i].before) route.layout[--n] = s.state[i].layout;
+  route.layout[route.n - 1] = to;
   return route;
+}
+
+Route route_find(Routes *routes, int shape, int from, int to) {
+  int *number = word_map_at(&routes->route_numbers, key_of(shape, from, to));
+  if (*number < 0) {
+    *number = routes->routes.len;
+    vec_push(routes->arena, &routes->routes, search_route(routes, shape, from, to));
+  }
+  return routes->routes.at[*number];
 }
 
 RouteCost routes_cost(Routes *routes, int shape, int from, int to) {

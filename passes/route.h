@@ -27,8 +27,8 @@ int64_t routes_tried(const Routes *routes);
 enum { ROUTE_MAX_STEPS = 2 * MESH_MAX_AXES + 2 };
 
 typedef struct Route {
-  int n;                          // steps; 0: there is no way, at infinite cost
-  Layout layout[ROUTE_MAX_STEPS]; // after each of them; the last is where it leads
+  int n;                       // steps; 0: there is no way, at infinite cost
+  int layout[ROUTE_MAX_STEPS]; // its number after each of them; the last is where it leads
   RouteCost cost;
 } Route;
 

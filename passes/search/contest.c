@@ -48,6 +48,8 @@ static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *na
 static bool is_worth(const Contest *contest, const Price *price) { return !contest->fits || contest_is_less(price->seconds, contest->cost); }
 
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
+  const TensorBytes unknown = {0, 0};
+  if (!contest->any) return evaluate_offer(contest, plan, name, &unknown);
   const Price price = contest_price(contest, plan, contest->fits ? contest->cost : 0);
   return is_worth(contest, &price) ? evaluate_offer(contest, plan, name, &price.tensors) : 0;
 }

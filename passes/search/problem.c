@@ -48,26 +48,32 @@ Candidates problem_all_candidates(const void *ctx, Arena *arena, const Groups *g
 
 // ---- the network ---------------------------------------------------------------------------------------------------
 
+// About how many steps of ways there are to try: between what each candidate of a group makes and what those of the next one want,
+// over four states of each axis.
+static double effort_of_group(const SearchProblem *p, int group) {
+  double states = 1;
+  for (int a = 0; a < p->cost.mesh->n_axes; a++)
+    if (p->cost.mesh->axis[a].size > 1) states *= 4;
+  return states * p->of[group].n * p->of[group].n;
+}
+
 // Fills p->of; false: there are too many.
 static bool list_candidates(SearchProblem *p, const ProblemSpace *space) {
   p->of = NEW_ARRAY(p->arena, Candidates, p->groups.list.len);
   for (int g = 0; g < p->groups.list.len; g++) {
     const bool loose = p->groups.list.at[g].kind == GROUP_LOOSE;
     p->of[g] = (loose ? problem_all_candidates : space->candidates)(space->ctx, p->arena, &p->groups, g, p->cost.mesh);
-    if (p->of[g].n == 0) return false;
+    if (p->of[g].n == 0 || (space->most > 0 && effort_of_group(p, g) > space->most)) return false;
   }
   return true;
 }
 
-// About how many steps of ways there are to try: between what each candidate of a group makes and what those of the next one want,
-// over four states of each axis. Groups that are alike count once.
+// Groups that are alike count once.
 static double effort_of(const SearchProblem *p, const int *like) {
-  double pairs = 0, states = 1;
+  double effort = 0;
   for (int g = 0; g < p->groups.list.len; g++)
-    if (like[g] == g) pairs += (double)p->of[g].n * p->of[g].n;
-  for (int a = 0; a < p->cost.mesh->n_axes; a++)
-    if (p->cost.mesh->axis[a].size > 1) states *= 4;
-  return pairs * states;
+    if (like[g] == g) effort += effort_of_group(p, g);
+  return effort;
 }
 
 // What groups cost, and what tensors do between them; false: it is too much, or the time is up.

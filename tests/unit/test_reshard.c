@@ -35,8 +35,8 @@ static Route route(const Mesh *mesh, const Shape *shape, Layout from, Layout to,
   const Route found = route_find(routes, of, x, y);
   CHECK(routes_cost(routes, of, x, y).amount == found.cost.amount);
   for (int i = 0; i < found.n; i++) {
-    CHECK(reshard_find(mesh, shape, &from, &found.layout[i], &steps[i]));
-    from = found.layout[i];
+    CHECK(reshard_find(mesh, shape, &from, routes_layout_at(routes, found.layout[i]), &steps[i]));
+    from = *routes_layout_at(routes, found.layout[i]);
   }
   CHECK(found.n > 0 && reshard_axes(mesh, &from, &to) == 0);
   arena_free(arena);
