@@ -262,6 +262,12 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   return EXIT_RIGHT;
 }
 
+// Whether nobody wants to see what is between the plan and the program.
+static bool may_skip_stages(const Options *o) {
+  return !o->verbose && o->dump_after.len == 0 && o->dump_dir == NULL && o->stop_after == NULL && o->profile_out == NULL && o->dot == NULL &&
+         o->report == NULL;
+}
+
 static int compile(Driver *d) {
   const Options *o = &d->options;
   CfnFormat format;
@@ -288,6 +294,7 @@ static int compile(Driver *d) {
   if (o->sweep.parameter != NULL) return driver_sweep(d, file);
   Compilation c = driver_begin(d, file, &o->elab, &o->mesh);
   if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
+  c.keeps_lowered = may_skip_stages(o);
   PlanTexts plan = {0};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
     const bool planned = stage == FIRST_PASS + pipeline_find("plan");
@@ -305,8 +312,9 @@ static int compile(Driver *d) {
       plan.dot = dot_text(d, &c);
       if (d->report != NULL) report_look(d->report, &c);
     }
-    if (end_stage(d, stage, NULL, &c, &code)) continue;
-    return code != EXIT_RIGHT || plan.written == NULL || driver_write(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
+    if (!end_stage(d, stage, NULL, &c, &code))
+      return code != EXIT_RIGHT || plan.written == NULL || driver_write(d, o->plan_out, plan.written) ? code : EXIT_INPUT;
+    if (planned && c.lowered != NULL) stage = FIRST_PASS + pipeline_take_lowered(&c);
   }
   return write_program(d, file, &c, &plan);
 }

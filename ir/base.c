@@ -22,6 +22,7 @@ typedef struct Hole { // memory that was given back
 struct Arena {
   Chunk *chunk;
   Hole *hole;
+  Arena *owned, *next_owned; // a list
 };
 
 _Noreturn void fatal(const char *format, ...) {
@@ -126,8 +127,17 @@ static void chunks_free(Chunk *chunk) {
   }
 }
 
+void arena_own(Arena *arena, Arena *other) {
+  other->next_owned = arena->owned;
+  arena->owned = other;
+}
+
 void arena_free(Arena *arena) {
   if (arena == NULL) return;
+  for (Arena *owned = arena->owned, *next; owned != NULL; owned = next) {
+    next = owned->next_owned;
+    arena_free(owned);
+  }
   chunks_free(arena->chunk);
   free(arena);
 }

@@ -15,6 +15,7 @@ typedef struct Arena Arena;
 
 Arena *arena_new(void);
 void arena_free(Arena *arena);
+void arena_own(Arena *arena, Arena *other); // the other one is freed with it
 // Forgets everything in the arena but keeps its memory for reuse: for work that is done over and over.
 void arena_reset(Arena *arena);
 // Zeroed memory of `size` bytes, aligned for any object, owned by the arena.

@@ -45,6 +45,7 @@ static const char *first_problem(const Compilation *copy, Arena *arena) {
 static Compilation *settle(const Compilation *c, const Plan *plan, Arena *arena, Evaluation *found) {
   Compilation *copy = evaluate_copy(c, plan, arena);
   pipeline[pipeline_find("plan")].run(copy);
+  copy->plan_source = c->plan_source; // of the program
   found->refused = first_problem(copy, c->arena);
   return copy;
 }
@@ -65,30 +66,35 @@ static void lower(Compilation *copy, Evaluation *found) {
   found->arena_bytes = copy->program->arena_bytes;
 }
 
-// It is lowered where its tensors have more bytes than `few`, unless what is stored has more than `many`.
-static Evaluation evaluate(const Compilation *c, const Plan *plan, double few, double many) {
+// It is lowered where its tensors have more bytes than `few`, unless what is stored has more than `many`. lowered: gets the copy if it
+// was; or NULL.
+static Evaluation evaluate(const Compilation *c, const Plan *plan, double few, double many, Compilation **lowered) {
   Evaluation found = {0};
   Arena *arena = arena_new();
   Compilation *copy = settle(c, plan, arena, &found);
   if (found.refused == NULL) apply_to_step(copy, &found);
-  if (found.refused == NULL && found.tensors.all > few && found.tensors.stored <= many) lower(copy, &found);
-  arena_free(arena);
+  const bool lowers = found.refused == NULL && found.tensors.all > few && found.tensors.stored <= many;
+  if (lowers) lower(copy, &found);
+  if (lowered != NULL) *lowered = lowers ? copy : NULL;
+  if (!lowers || lowered == NULL) arena_free(arena);
   return found;
 }
 
-Evaluation evaluate_plan(const Compilation *c, const Plan *plan) { return evaluate(c, plan, -1, INFINITY); }
+Evaluation evaluate_plan(const Compilation *c, const Plan *plan) { return evaluate(c, plan, -1, INFINITY, NULL); }
 
-Evaluation evaluate_cost(const Compilation *c, const Plan *plan) { return evaluate(c, plan, INFINITY, INFINITY); }
+Evaluation evaluate_cost(const Compilation *c, const Plan *plan) { return evaluate(c, plan, INFINITY, INFINITY, NULL); }
 
 // How many times what all tensors of a step take, each in a place of its own, is more than a program can need: buffers of
 // collectives and what is made again take no more than the tensors themselves.
 enum { EVERYTHING = 3 };
 
-Evaluation evaluate_fit(const Compilation *c, const Plan *plan) { return evaluate(c, plan, c->machine->device.memory / EVERYTHING, INFINITY); }
+Evaluation evaluate_fit(const Compilation *c, const Plan *plan, Compilation **lowered) {
+  return evaluate(c, plan, c->machine->device.memory / EVERYTHING, INFINITY, lowered);
+}
 
 double evaluate_step(const Compilation *c, const Plan *plan) {
   const double memory = c->machine->device.memory;
-  const Evaluation found = evaluate(c, plan, memory / EVERYTHING, memory);
+  const Evaluation found = evaluate(c, plan, memory / EVERYTHING, memory, NULL);
   if (found.refused != NULL) return 0;
   return found.tensors.stored <= memory && (double)found.arena_bytes <= memory ? found.cost.step : INFINITY;
 }
@@ -99,6 +105,7 @@ const char *evaluate_planner_on(const Compilation *c, Model *model, PlanSource s
   copy.problems = (Problems){.arena = arena};
   copy.plan_source = source;
   copy.model = model;
+  copy.keeps_lowered = false;
   *plan = plan_of_source(&copy);
   *search = copy.search;
   const char *refused = first_problem(&copy, c->arena);

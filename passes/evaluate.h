@@ -25,8 +25,9 @@ Compilation *evaluate_in_microbatches(const Compilation *c, int number, Arena *a
 Evaluation evaluate_plan(const Compilation *c, const Plan *plan);
 // The cost alone, which is known much earlier.
 Evaluation evaluate_cost(const Compilation *c, const Plan *plan);
-// All that says whether it fits the device of the machine: where it certainly does the bytes are not asked for.
-Evaluation evaluate_fit(const Compilation *c, const Plan *plan);
+// All that says whether it fits the device of the machine: where it certainly does the bytes are not asked for. *lowered (or NULL): the
+// copy, in an arena of its own that is the caller's then, if they were; else NULL.
+Evaluation evaluate_fit(const Compilation *c, const Plan *plan, Compilation **lowered);
 // What a step takes, in seconds; INFINITY: the plan does not fit; 0: it is no plan of this model.
 double evaluate_step(const Compilation *c, const Plan *plan);
 

@@ -78,15 +78,29 @@ double search_gap(const Search *search) {
   return search->cost > search->bound ? (search->cost - search->bound) / search->cost : 0;
 }
 
+static void verify_graphs(const Compilation *c, const char *pass) {
+  graph_verify(c->model->init, pass);
+  graph_verify(c->model->train, pass);
+  graph_verify(c->model->eval, pass);
+}
+
 void pipeline_run(Compilation *c, int pass) {
   pipeline[pass].run(c);
-  if (c->program != NULL) {
-    program_verify(c->program, pipeline[pass].name);
-    return;
-  }
-  graph_verify(c->model->init, pipeline[pass].name);
-  graph_verify(c->model->train, pipeline[pass].name);
-  graph_verify(c->model->eval, pipeline[pass].name);
+  if (c->program != NULL) program_verify(c->program, pipeline[pass].name);
+  else verify_graphs(c, pipeline[pass].name);
+}
+
+int pipeline_take_lowered(Compilation *c) {
+  static const char last[] = "plan-memory";
+  if (c->lowered == NULL) return -1;
+  c->model = c->lowered->model;
+  c->cost = c->lowered->cost;
+  c->predicted = c->lowered->predicted;
+  c->program = c->lowered->program;
+  c->lowered = NULL;
+  verify_graphs(c, last);
+  program_verify(c->program, last);
+  return pipeline_find(last);
 }
 
 void pipeline_print(const Compilation *c, Text *out) {

@@ -39,6 +39,7 @@ typedef struct Compilation {
   double time_limit;   // seconds that a search may take, or 0: it ends by itself, the same way every time
   bool any_plan;       // it is only asked whether there is a plan that fits: a search may end with the first one
   bool keeps_problem; // what a search solves is wanted (search.problem)
+  bool keeps_lowered; // and what it lowers to see whether its plan fits (lowered)
   Plan plan;         // as read from a file; from pass "plan" on as made
   Problems problems; // of the plan: where there are some after a pass, nothing more is to be run
   const char *whole_batches; // from pass "plan" on: why an evaluation takes whole batches only; NULL: it takes any
@@ -46,6 +47,7 @@ typedef struct Compilation {
   Search search;
   Cost predicted;        // of a training step, from pass "apply-plan" on, where there is a machine
   Program *program; // from pass "lower" on
+  struct Compilation *lowered; // by a search: a copy with its plan as it is after the pass "plan-memory"; or NULL
 } Compilation;
 
 typedef struct Pass {
@@ -60,6 +62,8 @@ extern const int pipeline_len;
 int pipeline_find(const char *name); // position of the pass, or -1
 // Runs pass number `pass` and verifies what it left; a broken rule is an internal error.
 void pipeline_run(Compilation *c, int pass);
+// After the pass "plan": takes what a search has lowered already. Returns the pass that is done then, or -1 if there is nothing.
+int pipeline_take_lowered(Compilation *c);
 // The stage as it is after the last pass that ran, as text.
 void pipeline_print(const Compilation *c, Text *out);
 

@@ -145,6 +145,14 @@ static void search_fewer(Compilation *c, Contest *contest, int64_t budget) {
   }
 }
 
+// The best plan, and what was lowered of it.
+static Plan end_contest(Compilation *c, const Contest *contest) {
+  if (contest->fits) c->search.cost = contest->cost;
+  if (contest->lowered != NULL) arena_own(c->arena, contest->lowered->arena);
+  c->lowered = contest->lowered;
+  return contest->plan;
+}
+
 Plan search_auto(Compilation *c) {
   const ProblemSpace all = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
   const int64_t budget = c->time_limit > 0 ? UNLIMITED : BUDGET;
@@ -154,9 +162,8 @@ Plan search_auto(Compilation *c) {
   c->search = (Search){.done = true, .cost = INFINITY, .bound = INFINITY, .of_step = true, .mesh = c->mesh};
   if (c->any_plan) {
     search_any(c, &contest, problem, budget / 16);
-    if (contest.fits) c->search.cost = contest.cost;
     close_problem(c, problem);
-    return contest.plan;
+    return end_contest(c, &contest);
   }
   if (searched) search_all(c, &contest, problem, budget);
   else c->search.bound = 0;
@@ -169,9 +176,9 @@ Plan search_auto(Compilation *c) {
   const double found = contest.fits && contest.name == NULL ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
   lean_offer(&contest);
-  if (contest.fits) c->search.cost = contest.cost;
+  const Plan plan = end_contest(c, &contest);
   // Costs are sums of the same in another order. A plan of which that is not so is none of those of which something is proved.
   if (contest.fits && !contest_is_less(c->search.bound, contest.cost) && !contest_is_less(contest.cost, c->search.bound)) c->search.bound = contest.cost;
   c->search.how = how(c, &contest, found, finer, too_large);
-  return contest.plan;
+  return plan;
 }

@@ -29,10 +29,14 @@ Price contest_price(Contest *contest, const Plan *plan, double enough) { return 
 static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name, const TensorBytes *tensors) {
   const double memory = contest->c->machine->device.memory;
   if (tensors->stored > memory && contest->any && (contest->fits || tensors->stored >= (double)contest->need)) return (int64_t)(tensors->stored - memory);
-  const Evaluation e = evaluate_fit(contest->c, plan);
+  Compilation *lowered = NULL;
+  const Evaluation e = evaluate_fit(contest->c, plan, contest->c->keeps_lowered ? &lowered : NULL);
   if (e.refused != NULL) return 0;
   const bool fits = (double)e.arena_bytes <= memory;
   if (is_better(contest, e.cost.step, e.arena_bytes, fits)) {
+    Compilation *before = contest->lowered;
+    contest->lowered = lowered;
+    lowered = before;
     contest->any = true;
     contest->fits = fits;
     contest->plan = *plan;
@@ -41,6 +45,7 @@ static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *na
     contest->need = e.arena_bytes;
     contest->name = name;
   }
+  if (lowered != NULL) arena_free(lowered->arena);
   return fits ? 0 : e.arena_bytes - (int64_t)memory;
 }
 

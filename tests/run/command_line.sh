@@ -155,6 +155,10 @@ expect 2 'expected random:SEED' m.dnn --plan=random:x
 expect 2 'needs --machine' m.dnn --search=auto
 expect 0 'predicted step time' m.dnn --machine=pcie2 --search=auto --time-limit=0.0001 -o auto.cu
 expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 -o auto.cu
+sed 's/memory = [^;]*;/memory = 4 MB;/' "$root/samples/machines/pcie2.machine" >little.machine # plans are lowered to see whether they fit
+expect 0 'no plan on gpu=2 takes less' m.dnn -D units=30000 --machine=./little.machine -o little.cu
+expect 0 ' ms  lower' m.dnn -D units=30000 --machine=./little.machine --verbose -o staged.cu
+check "what a search has lowered is the program of all stages" cmp -s little.cu staged.cu
 expect 0 "searched: .* ms by the planner's own sum, none of its choices comes to less" m.dnn --machine=pcie2 --search=optcnn -o auto.cu
 expect 0 "searched: .* MB by the planner's own sum, none of its choices comes to less" m.dnn --machine=pcie2 --search=soybean -o auto.cu
 expect 2 'time-limit goes with a search' m.dnn --time-limit=1
