@@ -27,7 +27,7 @@ from table import Table, add_options
 
 WITH_HEADS = ["gpt2", "bert_base", "bert_large", "vit_b16", "mixtral", "llama"]  # what megatron can divide
 MESHES = ["gpu=2", "gpu=3", "gpu=4", "a=2,b=2", "a=2,b=4", "a=2,b=2,c=2"]
-PLANNERS = ["single", "data", "model", "owt", "megatron", "fsdp", "optcnn", "soybean", "tofu", "auto"]
+PLANNERS = ["single", "data", "model", "owt", "megatron", "fsdp", "optcnn", "soybean", "tofu", "flexflow", "auto"]
 HEAD = ["model", "mesh", "planner", "plan", "program", "planning s", "running s", "compiler", "run of", "verdict"]
 
 
