@@ -356,16 +356,8 @@ static const char *rate_text(const Codegen *g, const Expr *e) {
   return text_str(&text);
 }
 
-static void print_measured(const Codegen *g, Text *out) {
-  const Program *p = g->p;
-  text_printf(out, "\nstatic const char *const measured[] = { // what the laps of forward are called in a profile\n");
-  for (int i = 0; i < p->measured.len; i++) text_printf(out, "    \"%s\",\n", name_in_string(g->arena, p->measured.at[i]));
-  text_printf(out, "};\n");
-}
-
 static void print_model(const Codegen *g, Text *out) {
   const Program *p = g->p;
-  if (p->measured.len > 0) print_measured(g, out);
   const Model *m = p->model;
   text_printf(out, "\nstatic const char *const scalars[] = {");
   for (int i = 0; i < p->scalars.len; i++)
@@ -534,7 +526,7 @@ static void print_main(const Codegen *g, Text *out) {
   text_printf(out, "\nint main(int argc, char **argv) {\n  parcc_start(argc, argv, &model);\n");
   for (int i = 0; i < g->book.communicators.len; i++) print_communicator(p, g->book.communicators.at[i], out);
   if (p->n_events > 0) text_printf(out, "  parcc_events(event, %d);\n", p->n_events);
-  if (g->n_predicted > 0) text_printf(out, "  parcc_predicted(predicted, predicted_at, %d);\n", g->n_predicted);
+  if (g->n_predicted > 0 && p->measured.len == 0) text_printf(out, "  parcc_predicted(predicted, predicted_at, %d);\n", g->n_predicted);
   text_printf(out, "  place_tensors();\n");
   print_blocks(g, "  ", NULL, out);
   text_printf(out, "  list_stored();\n  init();\n  parcc_load();\n\n  while (parcc_next_step()) {\n");
@@ -550,7 +542,7 @@ static void print_main(const Codegen *g, Text *out) {
     print_evaluation(g, "parcc_next_token", out);
     text_printf(out, "    parcc_end_token(t.%s);\n  }\n", p->tensors.at[p->sampled].c_name);
   }
-  if (p->measured.len > 0) text_printf(out, "  parcc_laps(measured, %d);\n", p->measured.len);
+  if (p->measured.len > 0) text_printf(out, "  parcc_laps(predicted, predicted_at, %d);\n", g->n_predicted);
   text_printf(out, "  return parcc_finish();\n}\n");
 }
 
@@ -634,7 +626,8 @@ const char *codegen_print(const Program *program) {
   print_banner("the run", &out);
   print_inputs(g, &out);
   print_model(g, &out);
-  if (program->predicted_text != NULL && program->measured.len == 0) g->n_predicted = emit_predicted(program, g->procedure, &out);
+  if (program->measured.len > 0) g->n_predicted = emit_measured(program, &out);
+  else if (program->predicted_text != NULL) g->n_predicted = emit_predicted(program, g->procedure, &out);
   print_places(g, &out);
   text_printf(&out, "%s", text_str(&g->writer.functions));
   print_main(g, &out);

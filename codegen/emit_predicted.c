@@ -8,7 +8,7 @@ typedef struct Predicted {
   Numbers parts;    // of operators that have come
   VEC(int) of_part; // their numbers
   Text *operators;
-  List places; // numbers of operators, and -1 behind those of each AT
+  List places; // numbers of operators, and -1 behind those of each place
 } Predicted;
 
 static int number_of_line(Predicted *p, const StepPart *part) {
@@ -28,14 +28,17 @@ static int number_of(Predicted *p, const StepPart *part) {
   return p->of_part.at[known];
 }
 
+static void add_parts(Predicted *p, const StepParts *parts) {
+  for (int i = 0; i < parts->len; i++) list_add(&p->places, arena_printf(p->arena, "%d", number_of(p, &parts->at[i])));
+}
+
 static void add_procedure(Predicted *p, const ProcedureText *procedure) {
   bool open = false;
   for (int i = 0; i < procedure->steps.len; i++) {
     const Printed *step = &procedure->steps.at[i];
     if (*step->placed && open) list_add(&p->places, "-1");
     open |= *step->placed;
-    for (int k = 0; open && k < step->step->parts.len; k++)
-      list_add(&p->places, arena_printf(p->arena, "%d", number_of(p, &step->step->parts.at[k])));
+    if (open) add_parts(p, &step->step->parts);
   }
   if (open) list_add(&p->places, "-1");
 }
@@ -52,14 +55,34 @@ static void add_step(Predicted *p, const Program *program, const ProcedureText *
   add_procedure(p, &procedures[PROC_UPDATE]);
 }
 
-int emit_predicted(const Program *program, const ProcedureText *procedures, Text *out) {
-  Text places = {.arena = program->arena};
+static Predicted begin(const Program *program, Text *out, Text *places) {
+  *places = (Text){.arena = program->arena};
   Predicted p = {.arena = program->arena, .numbers.arena = program->arena, .parts.arena = program->arena, .operators = out};
-  p.places = (List){.out = &places, .open = "static const int predicted_at[] = {", .between = ", ", .close = "};\n", .indent = 4, .width = 180};
-  text_printf(out, "\n// What operators of a step were predicted to take, in us, and what a profile calls them (NULL: it has no name for them).\n"
+  p.places = (List){.out = places, .open = "static const int predicted_at[] = {", .between = ", ", .close = "};\n", .indent = 4, .width = 180};
+  text_printf(out, "\n// What operators were predicted to take, in us, and what a profile calls them (NULL: it has no name for them).\n"
                    "static const ParccPredicted predicted[] = {\n");
+  return p;
+}
+
+static int end(Predicted *p, const char *behind, const Text *places) {
+  list_end(&p->places);
+  text_printf(p->operators, "};\n\n// Those behind each %s, in order; -1 ends them.\n%s", behind, text_str(places));
+  return p->places.n;
+}
+
+int emit_predicted(const Program *program, const ProcedureText *procedures, Text *out) {
+  Text places;
+  Predicted p = begin(program, out, &places);
   add_step(&p, program, procedures);
-  list_end(&p.places);
-  text_printf(out, "};\n\n// Those behind each AT of a step that does not report, in order; -1 ends them.\n%s", text_str(&places));
-  return p.places.n;
+  return end(&p, "AT of a step that does not report", &places);
+}
+
+int emit_measured(const Program *program, Text *out) {
+  Text places;
+  Predicted p = begin(program, out, &places);
+  for (int i = 0; i < program->measured.len; i++) {
+    add_parts(&p, &program->measured.at[i]);
+    list_add(&p.places, "-1");
+  }
+  return end(&p, "lap", &places);
 }

@@ -189,6 +189,7 @@ typedef struct StepPart { // an operator that a step does
   double seconds;   // predicted
   const char *what; // that a profile calls it (passes/profile.h); NULL: it has none
 } StepPart;
+typedef VEC(StepPart) StepParts;
 
 typedef struct Step Step;
 struct Step {
@@ -197,7 +198,7 @@ struct Step {
   const char *scope;        // the innermost layer that holds all its operators
   Loc loc;
   int pin[MESH_MAX_AXES]; // only ranks with this coordinate run it; -1: all
-  VEC(StepPart) parts;      // of what runs in steps that do not report, where a machine is known
+  StepParts parts;      // of what runs in steps that do not report, where a machine is known
   union {
     Kernel *kernel;
     Gemm *gemm;
@@ -265,7 +266,7 @@ typedef struct Program {
   VEC(int) stored;         // parameters and states, in order of creation
   int gradient_norm;
   int sampled; // [batch, time, vocabulary], computed by evaluate: what the next value of an input is drawn from; or -1
-  VEC(const char *) measured; // of a program that measures: what a profile calls layer "m0" of forward, "m1", ...
+  VEC(StepParts) measured; // of a program that measures: the operators of layer "m0" of forward, "m1", ...
   int n_events;
   int starts[PROCEDURES]; // position, in the program's order of steps, at which a procedure starts (for lifetimes)
   int64_t arena_bytes, lower_bound; // planned peak; largest sum of live buffers

@@ -232,7 +232,7 @@ double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {
   if (op->kind == OP_VIEW) return 0;
   Reshard change;
   if (op->kind == OP_RESHARD) return cost_of_change(model, graph, op, &change).seconds;
-  const double measured = model->machine->profile != NULL ? profile_of_op(model, graph, op) : -1;
+  const double measured = model->machine->profile != NULL ? profile_of_op(model, op) : -1;
   if (measured > 0) return measured;
   if (op->kind == OP_OPAQUE) return fmax(device->launch, call_bytes(model, graph, op) / device->bandwidth);
   double extent[IR_MAX_DIMS], points = 1, seconds = 0;

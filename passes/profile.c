@@ -5,19 +5,6 @@
 
 // ---- names ---------------------------------------------------------------------------------------------------------
 
-static void check_inlined(void *ctx, int tensor) {
-  const Graph **graph = ctx;
-  if (*graph != NULL && graph_tensor(*graph, tensor)->inlined) *graph = NULL;
-}
-
-static bool is_alone(const Graph *graph, const Op *op) {
-  const Graph *alone = graph;
-  if (op->kind != OP_COMPUTE && op->kind != OP_OPAQUE) return false;
-  if (graph_tensor(graph, op->out)->inlined) return false;
-  op_visit_reads(op, check_inlined, &alone);
-  return alone != NULL;
-}
-
 // Tensors by the order in which they are read.
 typedef struct Renaming {
   Arena *arena;
@@ -48,11 +35,11 @@ static void print_block(const CostModel *model, const Op *op, Dim *dims, Text *o
   }
 }
 
-const char *profile_name(Arena *arena, const CostModel *model, const Graph *graph, const Op *op) {
+const char *profile_name(Arena *arena, const CostModel *model, const Op *op) {
   Dim dims[IR_MAX_DIMS] = {{0}};
   Text text = {.arena = arena};
   Renaming r = {.arena = arena};
-  if (!is_alone(graph, op)) return NULL;
+  if (op->kind != OP_COMPUTE && op->kind != OP_OPAQUE) return NULL;
   const char *what = op->kind == OP_OPAQUE ? "call" : op->reduce == REDUCE_NONE ? "each" : reduce_name(op->reduce);
   text_printf(&text, "%s %s [", model->f64 ? "f64" : "f32", what);
   print_block(model, op, dims, &text);
@@ -75,9 +62,9 @@ const char *profile_change_name(Arena *arena, const CostModel *model, const Grap
   return profile_link_name(arena, &link);
 }
 
-double profile_of_op(const CostModel *model, const Graph *graph, const Op *op) {
+double profile_of_op(const CostModel *model, const Op *op) {
   Arena *arena = arena_new();
-  const char *name = profile_name(arena, model, graph, op);
+  const char *name = profile_name(arena, model, op);
   const double seconds = name != NULL ? profile_seconds(model->machine->profile, name) : -1;
   arena_free(arena);
   return seconds;
@@ -87,7 +74,7 @@ double profile_of_op(const CostModel *model, const Graph *graph, const Op *op) {
 
 static const char *name_in_step(const Compilation *c, const Op *op) {
   if (op->phase == PHASE_REPORT || op->phase == PHASE_INIT) return NULL;
-  return profile_name(c->arena, c->cost, c->model->train, op);
+  return profile_name(c->arena, c->cost, op);
 }
 
 ProfileUse profile_use(const Compilation *c) {

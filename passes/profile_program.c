@@ -1,6 +1,6 @@
-// The program trains a model of its own: of states as large as what operators read on one device, and of each operator over a
-// block, as a layer of its own, which is what is measured. Tensors of one shape share a state; but each operator reads a view of its own,
-// and a view is all that reads its result, so that no kernel has several of them.
+// The program trains a model of its own: of states as large as what operators read on one device, and of each group of operators that become
+// one kernel, or one product with its packings, over a block, as a layer of its own, which is what is measured. Tensors of one shape share
+// a state; but each group reads views of its own, and views are all that reads its results, so that no kernel has several groups.
 //
 //     state k3[d0=16, d1=784], k4[d0=512, d1=784]
 //     forward  m0: m0.x = view k3; m0.x.2 = view k4
@@ -9,6 +9,7 @@
 #include "profile_program.h"
 
 #include "evaluate.h"
+#include "fuse.h"
 #include "profile.h"
 #include "sharding.h"
 
@@ -17,9 +18,10 @@ enum { STEPS = 20 }; // the fastest of them counts
 struct ProfileProgram {
   Arena *arena;
   Compilation compilation;
-  Names known;  // what is measured
-  Names states; // by shape, and how many of it an operator reads before
-  VEC(const char *) measured;
+  Names known;  // groups that are measured
+  Names states; // by shape, and how many of it a group reads before
+  VEC(StepParts) measured;
+  int n_operators;
   double seconds; // that all of them take once
 };
 
@@ -78,43 +80,93 @@ static int view_of(ProfileProgram *p, int tensor, const char *layer, const char 
 
 // ---- operators -----------------------------------------------------------------------------------------------------
 
-typedef struct Moving { // of an operator of a plan
+typedef struct Moving { // of a group of operators of a plan
   ProfileProgram *p;
   const Compilation *from;
-  const Op *op;
-  const char *layer; // that it becomes
+  const Op *op;      // at hand
+  const char *layer; // that they become
   Names in_use;      // states, by shape
-  Names view_of;     // tensor -> what is read in its place
+  Names read_as;     // tensor -> what is read in its place
 } Moving;
+
+static const char *tensor_key(const Moving *m, int tensor) { return arena_printf(m->p->arena, "%d", tensor); }
 
 static const Expr *move_access(void *ctx, const Expr *e) {
   Moving *m = ctx;
   if (e->kind != EXPR_ACCESS) return e;
   const Graph *graph = m->from->model->train;
-  const char *key = arena_printf(m->p->arena, "%d", e->access.tensor);
-  int view = names_get(&m->view_of, key);
-  if (view < 0) {
+  const char *key = tensor_key(m, e->access.tensor);
+  int read = names_get(&m->read_as, key);
+  if (read < 0) {
     const Layout layout = sharding_operand(graph, m->op, e->access.tensor, &m->from->mesh);
     const Tensor local = local_tensor(graph_tensor(graph, e->access.tensor), &layout, &m->from->mesh);
-    view = view_of(m->p, state_like(m->p, &local, &m->in_use), m->layer, "x");
-    names_set(&m->view_of, key, view);
+    read = view_of(m->p, state_like(m->p, &local, &m->in_use), m->layer, "x");
+    names_set(&m->read_as, key, read);
   }
-  return expr_access_of(m->p->arena, e, view);
+  return expr_access_of(m->p->arena, e, read);
 }
 
-static void add_op(ProfileProgram *p, const Compilation *from, const Op *op, const char *name) {
-  Moving m = {.p = p, .from = from, .op = op, .in_use = {.arena = p->arena}, .view_of = {.arena = p->arena}};
+// Returns its result.
+static int move_op(Moving *m, const Op *op) {
   double extent[IR_MAX_DIMS];
-  Op moved = {.kind = OP_COMPUTE, .phase = PHASE_FORWARD, .name = op->name, .n_dims = op->n_dims, .n_out = op->n_out, .reduce = op->reduce, .in = -1};
-  cost_block(from->cost, op, extent);
+  Op moved = {.kind = OP_COMPUTE, .phase = PHASE_FORWARD, .name = op->name, .layer = m->layer, .n_dims = op->n_dims, .n_out = op->n_out, .reduce = op->reduce, .in = -1};
+  m->op = op;
+  cost_block(m->from->cost, op, extent);
   for (int d = 0; d < op->n_dims; d++) moved.dims[d] = (Dim){op->dims[d].name, (int64_t)extent[d]};
-  m.layer = moved.layer = arena_printf(p->arena, "m%d", p->measured.len);
-  moved.body = expr_map(p->arena, op->body, move_access, &m);
+  moved.body = expr_map(m->p->arena, op->body, move_access, m);
   moved.loc = op->loc;
-  const int result = graph_add_compute(p->compilation.model->train, moved, arena_printf(p->arena, "%s.y", m.layer));
-  view_of(p, result, m.layer, "end");
-  vec_push(p->arena, &p->measured, name);
-  p->seconds += cost_of_op(from->cost, from->model->train, op);
+  const int result = graph_add_compute(m->p->compilation.model->train, moved, arena_printf(m->p->arena, "%s.y", m->layer));
+  names_set(&m->read_as, tensor_key(m, op->out), result);
+  return result;
+}
+
+// ---- groups --------------------------------------------------------------------------------------------------------
+
+typedef struct Reads { int tensor, n; } Reads;
+
+static void count_read(void *ctx, int tensor) {
+  Reads *reads = ctx;
+  reads->n += tensor == reads->tensor;
+}
+
+static bool is_read_outside(const Grouping *g, const Group *group, int tensor) {
+  Reads inside = {tensor, 0};
+  for (int i = 0; i < group->ops.len; i++) op_visit_reads(&g->graph->ops.at[group->ops.at[i]], count_read, &inside);
+  return g->leaves[tensor] || g->readers[tensor] > inside.n;
+}
+
+static bool is_measured(const Grouping *g, const Group *group) {
+  for (int i = 0; i < group->ops.len; i++) {
+    const Op *op = &g->graph->ops.at[group->ops.at[i]];
+    if (op->kind != OP_COMPUTE || op->phase == PHASE_REPORT || op->phase == PHASE_INIT) return false;
+  }
+  return true;
+}
+
+// What profiles call all its operators.
+static const char *group_name(const ProfileProgram *p, const CostModel *cost, const Grouping *g, const Group *group) {
+  Text text = {.arena = p->arena};
+  for (int i = 0; i < group->ops.len; i++) text_printf(&text, "%s\n", profile_name(p->arena, cost, &g->graph->ops.at[group->ops.at[i]]));
+  return text_str(&text);
+}
+
+static void add_group(ProfileProgram *p, const Compilation *from, const Grouping *g, const Group *group) {
+  Moving m = {.p = p, .from = from, .in_use = {.arena = p->arena}, .read_as = {.arena = p->arena}};
+  StepParts parts = {NULL, 0, 0};
+  m.layer = arena_printf(p->arena, "m%d", p->measured.len);
+  for (int i = 0; i < group->ops.len; i++) {
+    const Op *op = &g->graph->ops.at[group->ops.at[i]];
+    const StepPart part = {cost_of_op(from->cost, g->graph, op), profile_name(p->arena, from->cost, op)};
+    move_op(&m, op);
+    vec_push(p->arena, &parts, part);
+    p->seconds += part.seconds;
+  }
+  for (int i = 0; i < group->ops.len; i++) {
+    const int made = g->graph->ops.at[group->ops.at[i]].out;
+    if (is_read_outside(g, group, made)) view_of(p, names_get(&m.read_as, tensor_key(&m, made)), m.layer, "end");
+  }
+  p->n_operators += group->ops.len;
+  vec_push(p->arena, &p->measured, parts);
 }
 
 void profile_program_add(ProfileProgram *p, const Compilation *c, const Plan *plan) {
@@ -122,12 +174,14 @@ void profile_program_add(ProfileProgram *p, const Compilation *c, const Plan *pl
   pipeline[pipeline_find("plan")].run(applied);
   pipeline[pipeline_find("apply-plan")].run(applied);
   const Graph *graph = applied->model->train;
-  for (int i = 0; i < graph->ops.len; i++) {
-    const Op *op = &graph->ops.at[i];
-    const char *name = op->phase != PHASE_REPORT ? profile_name(p->arena, applied->cost, graph, op) : NULL;
-    if (name == NULL || op->kind == OP_OPAQUE || names_get(&p->known, name) >= 0) continue;
+  const Grouping *g = fuse_graph(p->arena, graph, NEW_ARRAY(p->arena, Fate, graph->ops.len));
+  for (int i = 0; i < g->groups.len; i++) {
+    const Group *group = &g->groups.at[i];
+    if (!is_measured(g, group)) continue;
+    const char *name = group_name(p, applied->cost, g, group);
+    if (names_get(&p->known, name) >= 0) continue;
     names_set(&p->known, name, i);
-    add_op(p, applied, op, name);
+    add_group(p, applied, g, group);
   }
 }
 
@@ -159,7 +213,7 @@ ProfileProgram *profile_program_new(const Compilation *c) {
   return p;
 }
 
-int profile_program_operators(const ProfileProgram *p) { return p->measured.len; }
+int profile_program_operators(const ProfileProgram *p) { return p->n_operators; }
 
 double profile_program_seconds(const ProfileProgram *p) { return p->seconds * STEPS; }
 

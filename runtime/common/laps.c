@@ -43,22 +43,28 @@ void parcc_lap(int part) {
 }
 
 // Of the slowest rank: all of them do the same at once.
-static void print_part(int part, const char *what, Measured *all) {
+static Measured time_of(int part, Measured *all) {
   Measured time = profile_measured(parts[part].seconds, parts[part].n);
   world_all_gather(&time, all, sizeof time);
   for (int r = 0; r < parcc.ranks; r++)
     if (all[r].least > time.least) time = all[r];
-  if (parcc.rank == 0) profile_line(time.least - empty, (time.median - time.least) / time.least, what);
+  const double least = fmax(time.least - empty, 1e-9); // what is below it is the noise of the clock
+  return (Measured){least, fmax(time.median - empty, least)};
 }
 
-void parcc_laps(const char *const *what, int n) {
-  Measured *all = malloc((size_t)parcc.ranks * sizeof *all);
-  if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
-  if (parcc.rank == 0) profile_begin(parcc.steps);
-  for (int i = 0; i < n && i < n_parts; i++)
-    if (parts[i].n > 0) print_part(i, what[i], all);
+void parcc_laps(const ParccPredicted *operators, const int *places, int n) {
+  const int n_places = profile_places(places, n);
+  Measured *all = calloc((size_t)parcc.ranks, sizeof *all), *times = calloc((size_t)n_places + 1, sizeof *times);
+  if (all == NULL || times == NULL) fail_alone(FAIL_RUN, "out of memory");
+  for (int i = 0; i < n_places && i < n_parts; i++)
+    if (parts[i].n > 0) times[i] = time_of(i, all);
+  if (parcc.rank == 0) {
+    profile_begin(parcc.steps);
+    profile_operators(operators, places, n, times);
+  }
   links_measure();
   if (parcc.rank == 0) profile_end();
+  free(times);
   free(all);
   for (int i = 0; i < n_parts; i++) free(parts[i].seconds);
   free(parts);

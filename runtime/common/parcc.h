@@ -139,6 +139,12 @@ typedef struct {
   ParccKind kind;
 } ParccTensor;
 
+// An operator of a step: what it was predicted to take, in microseconds, and what a profile calls it, or NULL.
+typedef struct {
+  double us;
+  const char *what;
+} ParccPredicted;
+
 // ---- the run -------------------------------------------------------------------------------------------------------
 
 typedef struct {
@@ -214,11 +220,6 @@ void parcc_place_record(char *arena, long unit, const long *place, int n, void *
 // After --load the run goes on behind the step that the checkpoint was made after.
 void parcc_load(void);
 
-// An operator of a step: what it was predicted to take, in microseconds, and what a profile calls it, or NULL.
-typedef struct {
-  double us;
-  const char *what;
-} ParccPredicted;
 // For --profile-steps. places: numbers of the operators behind each AT of a step that does not report, in order; -1 ends them; n numbers.
 // Both arrays must live until parcc_finish.
 void parcc_predicted(const ParccPredicted *operators, const int *places, int n);
@@ -272,9 +273,9 @@ void parcc_end_token(const void *logits);
 // step. PARCC_LAP_BEGIN: notes nothing; PARCC_LAP_EMPTY behind it: what a lap itself takes.
 enum { PARCC_LAP_BEGIN = -1, PARCC_LAP_EMPTY = -2 };
 void parcc_lap(int part);
-// Prints the shortest laps of the parts 0 to n - 1, by what they are called, as a profile on standard output; where there are several ranks
-// also what collectives take between them.
-void parcc_laps(const char *const *what, int n);
+// Prints a profile on standard output: of what is behind each part of a step (as of parcc_predicted) the shortest laps, and where there are
+// several ranks what collectives take between them.
+void parcc_laps(const ParccPredicted *operators, const int *places, int n);
 
 // Writes --save, prints the summary, gives everything back. Returns the exit code of the program, 0.
 int parcc_finish(void);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "fail.h"
+#include "parcc.h"
 
 // Of one thing that was measured several times: the shortest time, and that which half of the times are not above.
 typedef struct {
@@ -19,6 +20,12 @@ void profile_begin(long steps);
 // The spread is how much longer than the shortest time half of the times are.
 void profile_line(double seconds, double spread, const char *what);
 void profile_end(void);
+
+// places: numbers of the operators of each place, -1 ends them; n numbers.
+int profile_places(const int *places, int n);
+// Lines for the operators of all places. times: of each place; every operator of a place has the share of it that was predicted, and one of
+// several places the mean.
+void profile_operators(const ParccPredicted *operators, const int *places, int n, const Measured *times);
 
 // ---- step_profile.c: --profile-steps
 void step_profile_check(void); // ends a run whose program knows nothing of its operators; collective

@@ -14,14 +14,13 @@
 typedef struct {
   const char *op, *where;
   bool comm;
-  const int *operators; // up to -1
   double predicted;     // seconds
   Measured time;
 } Place;
 
-typedef struct { // of several places of one name, or operators of one
+typedef struct { // of the places of one name
   const char *name, *where;
-  double predicted, measured, spread; // seconds, but the spread
+  double predicted, measured; // seconds
   int n;
 } Row;
 
@@ -42,12 +41,6 @@ static void *allocate(long n, size_t size) {
 }
 
 // ---- measured
-
-static int count_places(void) {
-  int n = 0;
-  for (int i = 0; i < n_numbers; i++) n += predicted_at[i] < 0;
-  return n;
-}
 
 // The spans of one step that are operators', from spans[*at] on, which then is behind it.
 static void next_step(const Span *spans, int n, int *at, Place *places, int n_places, double *seconds, int stride) {
@@ -93,42 +86,21 @@ static void join_ranks(Place *places, int n) {
   free(all);
 }
 
-static void find_operators(Place *places, int n) {
-  const int *at = predicted_at;
-  for (int p = 0; p < n; p++) {
-    places[p].operators = at;
-    for (; *at >= 0; at++) places[p].predicted += predicted[*at].us * 1e-6;
-    at++;
-  }
+static void predict_places(Place *places) {
+  for (int i = 0, p = 0; i < n_numbers; i++)
+    if (predicted_at[i] < 0) p++;
+    else places[p].predicted += predicted[predicted_at[i]].us * 1e-6;
 }
 
 static double spread_of(Measured time) { return time.least > 0 ? (time.median - time.least) / time.least : 0; }
 
-// ---- the profile
-
-static void add_shares(const Place *place, Row *operators) {
-  for (const int *o = place->operators; *o >= 0; o++) {
-    Row *row = &operators[*o];
-    if (place->predicted <= 0) continue;
-    row->measured += place->time.least * predicted[*o].us * 1e-6 / place->predicted;
-    row->spread += spread_of(place->time);
-    row->n++;
-  }
-}
-
 static void print_profile(const Place *places, int n_places, int steps) {
-  int n = 0;
-  for (int i = 0; i < n_numbers; i++) n = predicted_at[i] >= n ? predicted_at[i] + 1 : n;
-  Row *operators = allocate(n, sizeof *operators);
-  for (int p = 0; p < n_places; p++) add_shares(&places[p], operators);
+  Measured *times = allocate(n_places, sizeof *times);
+  for (int p = 0; p < n_places; p++) times[p] = places[p].time;
   profile_begin(steps);
-  for (int i = 0; i < n; i++) {
-    const Row *row = &operators[i];
-    if (row->n == 0 || row->measured <= 0 || predicted[i].what == NULL) continue;
-    profile_line(row->measured / row->n, row->spread / row->n, predicted[i].what);
-  }
+  profile_operators(predicted, predicted_at, n_numbers, times);
   profile_end();
-  free(operators);
+  free(times);
 }
 
 // ---- the table
@@ -192,11 +164,11 @@ void step_profile_write(void) {
   int n;
   if (run.options.profile_steps < 0 || !spans_steps(&first, &end)) return;
   const Span *spans = spans_read(&n);
-  const int n_places = count_places(), steps = (int)(end - first);
+  const int n_places = profile_places(predicted_at, n_numbers), steps = (int)(end - first);
   Place *places = allocate(n_places + 1, sizeof *places);
   measure(spans, n, places, n_places, steps);
   join_ranks(places, n_places + 1);
-  find_operators(places, n_places);
+  predict_places(places);
   if (parcc.rank == 0) {
     print_profile(places, n_places, steps);
     print_table(places, n_places, steps);

@@ -390,7 +390,7 @@ static const ParccModel model = {
     .measures = false, // it trains
 };
 
-// What operators of a step were predicted to take, in us, and what a profile calls them (NULL: it has no name for them).
+// What operators were predicted to take, in us, and what a profile calls them (NULL: it has no name for them).
 static const ParccPredicted predicted[] = {
     {5, "f32 sum [a=1 b=3 | c=4] (x0[a, c] * x1[b, c])"},
     {5, "f32 each [a=1 b=3] (x0[a, b] + x1[b])"},
@@ -398,16 +398,17 @@ static const ParccPredicted predicted[] = {
     {5, "f32 each [a=1 b=3] (x0[a, b] - x1[a])"},
     {5, "f32 sum [a=1 | b=3] exp(x0[a, b])"},
     {5, "f32 sum [a=1 | b=3] ((k0[a] == b) * x1[a, b])"},
-    {1.639e-05, NULL},
-    {5, NULL},
+    {1.639e-05, "f32 each [a=1] select((k0[a] == -1), 0, (log(x1[a]) - x2[a]))"},
+    {5, "f32 sum [| a=1] x0[a]"},
     {5, "f32 sum [| a=1] select((k0[a] != -1), 1, 0)"},
     {41, "all_reduce [8 of 8 by 1] 4 bytes"},
     {5, "f32 each [] (x0 / max(x1, 1))"},
     {5, "f32 each [] (1 / max(x0, 1))"},
     {5, "f32 each [a=1] (select((k0[a] == -1), 0, x1) / x2[a])"},
     {5, "f32 each [a=1] neg(select((k0[a] == -1), 0, x1))"},
-    {2.186e-05, NULL},
-    {1.093e-05, NULL},
+    {2.186e-05, "f32 each [a=1 b=3] (x0[a] * exp(x1[a, b]))"},
+    {1.093e-05, "f32 each [a=1 b=3] (x0[a] * (k1[a] == b))"},
+    {5, "f32 each [a=1 b=3] (x0[a, b] + x1[a, b])"},
     {5, "f32 sum [a=3 | b=1] x0[b, a]"},
     {5, "f32 sum [a=3 b=4 | c=1] (x0[c, a] * x1[c, b])"},
     {41, "all_reduce [8 of 8 by 1] 12 bytes"},
@@ -417,7 +418,7 @@ static const ParccPredicted predicted[] = {
 };
 
 // Those behind each AT of a step that does not report, in order; -1 ends them.
-static const int predicted_at[] = {0, 1, -1, 2, 3, 4, 5, 6, 7, 8, -1, 9, 9, -1, 10, -1, 11, 12, 13, 14, 15, 7, 16, -1, 17, -1, 18, 19, -1, 20, 21, -1};
+static const int predicted_at[] = {0, 1, -1, 2, 3, 4, 5, 6, 7, 8, -1, 9, 9, -1, 10, -1, 11, 12, 13, 14, 15, 16, 17, -1, 18, -1, 19, 20, -1, 21, 22, -1};
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(2560);
