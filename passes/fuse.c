@@ -24,6 +24,7 @@ typedef struct Fuser {
   const Graph *graph;
   Grouping *g;
   int *mark, epoch; // by group: visited in the search at hand
+  int cut;          // before the group that is looked for
   VEC(int) *reader_groups; // by tensor: kernels that read it
   int *packing_of;         // by operator: the first whose companion it is, or -1
 } Fuser;
@@ -46,13 +47,24 @@ static int producer_of(const Fuser *f, int tensor) { return graph_tensor(f->grap
 
 // ---- cycles ------------------------------------------------------------------------------------------------------
 
-// True if group `from` reads, through any chain of groups, from group `to`.
+// Places are only ever closed: each leads to an earlier one, and chains are halved as they are followed.
+int grouping_cut(Grouping *g, int op) {
+  while (g->cut[op] != op) op = g->cut[op] = g->cut[g->cut[op]];
+  return op;
+}
+
+void grouping_join(Grouping *g, int first, int last) {
+  for (int at = grouping_cut(g, last); at > first; at = grouping_cut(g, at)) g->cut[at] = at - 1;
+}
+
+// True if group `from` reads, through any chain of groups, from group `to`. Of a group that it reads a later member may read
+// from what comes after `from`: only behind a cut is nothing left to look for.
 static bool reaches(Fuser *f, int from, int to) {
   if (from == to) return true;
   if (f->mark[from] == f->epoch) return false;
   f->mark[from] = f->epoch;
   const Group *group = &f->g->groups.at[from];
-  if (group->max_op < f->g->groups.at[to].min_op) return false; // only what comes later can read from it
+  if (group->max_op < f->cut) return false;
   for (int i = 0; i < group->deps.len; i++)
     if (reaches(f, group->deps.at[i], to)) return true;
   return false;
@@ -81,6 +93,7 @@ static InputGroups input_groups(const Fuser *f, const Op *op) {
 
 static bool makes_cycle(Fuser *f, const InputGroups *in, int group) {
   f->epoch++;
+  f->cut = grouping_cut(f->g, f->g->groups.at[group].min_op);
   for (int i = 0; i < in->list.len; i++)
     if (in->list.at[i] != group && reaches(f, in->list.at[i], group)) return true;
   return false;
@@ -321,6 +334,7 @@ static void add_to_group(Fuser *f, int op_id, int group_id, const InputGroups *i
   Group *group = &f->g->groups.at[group_id];
   const Op *op = &f->graph->ops.at[op_id];
   if (group->ops.len == 0) group->min_op = op_id;
+  else grouping_join(f->g, group->max_op, op_id);
   group->max_op = op_id;
   f->g->group_of[op_id] = group_id;
   for (int i = 0; i < in->list.len; i++) {
@@ -500,6 +514,8 @@ Grouping *fuse_graph(Arena *arena, const Graph *graph, const Fate *fate) {
   vec_renew(arena, &g->groups, graph->ops.len);
   g->group_of = NEW_ARRAY(arena, int, graph->ops.len);
   g->class_of = arena_alloc(arena, sizeof *g->class_of * (size_t)graph->ops.len);
+  g->cut = NEW_ARRAY(arena, int, graph->ops.len);
+  for (int i = 0; i < graph->ops.len; i++) g->cut[i] = i;
   g->readers = NEW_ARRAY(arena, int, graph->tensors.len);
   g->leaves = graph_leaves(graph, arena);
   f.mark = NEW_ARRAY(arena, int, graph->ops.len);

@@ -46,9 +46,16 @@ typedef struct Grouping {
   int *readers;             // by tensor: number of operators that read it
   bool *leaves;             // by tensor: read by something other than operators: stored, reported
   int *order;               // groups in an order in which each comes after what it reads
+  int *cut;                 // by place before an operator: a place at or before it; itself: no group lies around it
 } Grouping;
 
 // fate: by operator.
 Grouping *fuse_graph(Arena *arena, const Graph *graph, const Fate *fate);
+
+// The last place at or before an operator that nothing lies around: groups before it read from groups before it only.
+int grouping_cut(Grouping *g, int op);
+
+// The operators from the first to the last run as one: no place between them is a cut.
+void grouping_join(Grouping *g, int first, int last);
 
 #endif

@@ -125,16 +125,16 @@ static void join_groups(Finder *f) {
 enum { UNKNOWN, VISITED, AFTER }; // of a group, while one looks for what comes after
 
 // Whether the group, or one that is in a strip with it, comes after the strip at hand (whose groups are marked).
-static bool comes_after(Finder *f, int group, int *state, int first_op) {
+static bool comes_after(Finder *f, int group, int *state, int cut) {
   if (state[group] != UNKNOWN) return state[group] == AFTER;
   state[group] = VISITED;
+  if (group_at(f, group)->max_op < cut) return false;
   const int strip = f->strips->of_group[group];
-  if (strip < 0 && group_at(f, group)->max_op < first_op) return false;
   const Strip *s = strip >= 0 ? &f->strips->list.at[strip] : NULL;
   bool after = false;
   for (int i = 0; i < (s != NULL ? s->groups.len : 1); i++) {
     const Group *member = group_at(f, s != NULL ? s->groups.at[i] : group);
-    for (int k = 0; k < member->deps.len; k++) after |= comes_after(f, member->deps.at[k], state, first_op); // all of them are looked at
+    for (int k = 0; k < member->deps.len; k++) after |= comes_after(f, member->deps.at[k], state, cut); // all of them are looked at
   }
   if (after) state[group] = AFTER;
   return after;
@@ -147,10 +147,10 @@ static bool take_in_between(Finder *f, Strip *s) {
     state[s->groups.at[i]] = AFTER;
     if (group_at(f, s->groups.at[i])->min_op < first_op) first_op = group_at(f, s->groups.at[i])->min_op;
   }
-  const int n = s->groups.len;
+  const int n = s->groups.len, cut = grouping_cut(f->g, first_op);
   for (int i = 0; i < n; i++) {
     const Group *group = group_at(f, s->groups.at[i]);
-    for (int k = 0; k < group->deps.len; k++) comes_after(f, group->deps.at[k], state, first_op);
+    for (int k = 0; k < group->deps.len; k++) comes_after(f, group->deps.at[k], state, cut);
   }
   Ids all = {NULL, 0, 0};
   for (int i = 0; i < f->g->groups.len; i++) {
@@ -331,12 +331,16 @@ static int find_block(Lowering *l, const StripLoop *loop, int reach) {
 
 static void accept(Finder *f, Strip *s, const int *loop, int far, int of) {
   const int number = f->strips->list.len;
+  int first = INT32_MAX, last = 0;
   for (int k = 0; k < s->n_loops; k++) s->loop[k].block = find_block(f->l, &s->loop[k], -1);
   s->loop[STRIP_REACH].block = far >= 0 ? find_block(f->l, &s->loop[STRIP_REACH], s->loop[of].block) : -1;
   for (int i = 0; i < s->groups.len; i++) {
+    const Group *group = group_at(f, s->groups.at[i]);
     f->strips->of_group[s->groups.at[i]] = number;
-    for (int m = 0; m < group_at(f, s->groups.at[i])->ops.len; m++) {
-      const int op = group_at(f, s->groups.at[i])->ops.at[m];
+    if (group->min_op < first) first = group->min_op;
+    if (group->max_op > last) last = group->max_op;
+    for (int m = 0; m < group->ops.len; m++) {
+      const int op = group->ops.at[m];
       f->strips->of_op[op] = number;
       for (int k = 0; k < s->n_loops; k++) f->strips->loop_of[op][strip_dim_of_loop(f, op, loop[k])] = k;
       if (far >= 0 && strip_dim_of_loop(f, op, far) >= 0)
@@ -350,6 +354,7 @@ static void accept(Finder *f, Strip *s, const int *loop, int far, int of) {
     const int behind = far >= 0 ? strip_dim_of_loop(f, op, far) : -1;
     if (behind >= 0 && behind < op_at(f, op)->n_out) f->strips->loop_at[tensor][behind] = STRIP_REACH;
   }
+  grouping_join(f->g, first, last);
   vec_push(f->arena, &f->strips->list, *s);
 }
 
