@@ -1,12 +1,14 @@
 // Where no plan fits: plans of less memory and more time.
 //
 // The batch comes in microbatches, and of the layers that repeat (block1, block2, ...) the first few make their values again for the
-// backward pass: with every number of microbatches as few as will do. Each such plan is offered, and the cheapest that fits is kept.
+// backward pass: with every number of microbatches as few as will do. Each such plan is offered, and the cheapest that fits is kept. Where the
+// leanest of them does not fit, none of the others is tried.
 #include "lean.h"
 
 #include "../../ir/model.h"
 
 typedef VEC(const char *) Layers;
+typedef VEC(int) Counts;
 
 // The outermost layer of an operator without the number at its end, or NULL: it is in none that is counted.
 static const char *kind_of(Arena *arena, const char *layer, const char **name) {
@@ -61,16 +63,33 @@ static void offer_fewest(const Lean *l, int microbatches) {
   }
 }
 
-// Numbers of microbatches are tried, each at least twice the one before, until one fits by itself.
-void lean_offer(Contest *contest) {
-  if (contest->fits || !contest->any) return;
-  Lean lean = {contest, contest->plan, repeated_layers(contest->c->arena, contest->c->model->train)}, *l = &lean;
-  const int64_t batch = contest->c->model->batch;
-  for (int64_t m = 1, least = 1; m <= batch && m <= PLAN_MAX_MICROBATCHES && goes_on(l); m++) {
+// Numbers of microbatches that divide the batch, each at least twice the one before.
+static Counts numbers_of_microbatches(Arena *arena, int64_t batch) {
+  Counts numbers = {0};
+  for (int64_t m = 1, least = 1; m <= batch && m <= PLAN_MAX_MICROBATCHES; m++) {
     if (batch % m != 0 || m < least) continue;
     least = 2 * m;
-    if (m > 1 && offer(l, (int)m, 0)) return;
-    if (l->layers.len > 0 && goes_on(l) && offer(l, (int)m, l->layers.len)) offer_fewest(l, (int)m);
+    vec_push(arena, &numbers, (int)m);
+  }
+  return numbers;
+}
+
+// Whether what needs least may fit: all layers made again, in the most microbatches, or in one, which adds up no gradients.
+static bool may_fit(const Lean *l, int most) {
+  return (most > 1 && offer(l, most, l->layers.len)) || (l->layers.len > 0 && goes_on(l) && offer(l, 1, l->layers.len));
+}
+
+// Numbers of microbatches are tried until one fits by itself.
+void lean_offer(Contest *contest) {
+  if (contest->fits || !contest->any) return;
+  Arena *arena = contest->c->arena;
+  const Lean lean = {contest, contest->plan, repeated_layers(arena, contest->c->model->train)}, *l = &lean;
+  const Counts numbers = numbers_of_microbatches(arena, contest->c->model->batch);
+  if (!may_fit(l, numbers.len > 0 ? numbers.at[numbers.len - 1] : 1)) return;
+  for (int i = 0; i < numbers.len && goes_on(l); i++) {
+    const int m = numbers.at[i];
+    if (m > 1 && offer(l, m, 0)) return;
+    if (l->layers.len > 0 && goes_on(l) && offer(l, m, l->layers.len)) offer_fewest(l, m);
   }
 }
 
