@@ -18,7 +18,7 @@ compile() { # shellcheck disable=SC2086 # a list of options
 mkdir "$tmp/objects"
 {
   find "$root/ir" "$root/frontend" "$root/passes" "$build/grammar" -name '*.c' ! -name main.c ! -name 'driver*.c' ! -name 'options*.c'
-  printf '%s\n' "$build/machines.c" "$build/prelude.c"
+  find "$build" -maxdepth 1 -name '*.c' # what is embedded
 } | while IFS= read -r source; do
   compile -fsanitize=fuzzer-no-link -c "$source" -o "$tmp/objects/$(echo "$source" | tr / _).o" || exit 1
 done || { fail "the sources do not build with clang"; finish; }
