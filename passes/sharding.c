@@ -189,8 +189,10 @@ int sharding_through_view(const Tensor *in, const Tensor *out, int dim, int64_t 
     if (dim >= i && dim < in_end) {
       while (i < dim && in->extent[i] == 1) i++; // dimensions of extent 1 before it do not matter
       if (i != dim) return -1;
-      while (o + 1 < out_end && out->extent[o] == 1) o++;
-      const int64_t elements = unit * inner_elements(in, dim, in_end), inner = inner_elements(out, o, out_end);
+      const int64_t elements = unit * inner_elements(in, dim, in_end);
+      // Nor those of the result, unless a unit is all that lies in one: of [5 elements in one unit] and [n=1, t=5] that is n.
+      while (o + 1 < out_end && out->extent[o] == 1 && elements % inner_elements(out, o, out_end) != 0) o++;
+      const int64_t inner = inner_elements(out, o, out_end);
       *out_unit = elements / inner;
       return elements % inner == 0 ? o : -1;
     }
