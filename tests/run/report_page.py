@@ -8,13 +8,12 @@ loaded from elsewhere, no text over another and none cut off, at 400 and 1400 pi
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 import browser
+from checks import ROOT, call, check, finish
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PARCC = os.environ.get("PARCC", os.path.join(ROOT, "build/bin/parcc"))
 GPT2 = "-D layers=3 -D width=64 -D heads=4 -D context=32 -D vocabulary=999".split()
 # a name that would end the page's data if it were not escaped
@@ -52,20 +51,11 @@ OPEN = "document.querySelectorAll('summary').forEach(s => s.click()); document.q
 CLICK = "document.querySelectorAll('nav a').forEach(a => a.click()); document.querySelectorAll('nav a').length"
 LOOK_CLOSER = "[0, 0, 0, 3, 2, 1].forEach(i => document.querySelectorAll('.buttons button')[i].click()); document.querySelectorAll('#streams rect').length"
 
-failures = 0
-
-
-def check(what, right):
-    global failures
-    if not right:
-        failures += 1
-        print(f"FAILED {what}")
-
 
 def parcc(*arguments):
-    done = subprocess.run([PARCC, "-q", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    check(f"{' '.join(arguments)}: {done.stderr}", done.returncode == 0)
-    return done.stdout
+    code, out, err = call([PARCC, "-q", *arguments])
+    check(f"{' '.join(arguments)}: {err}", code == 0)
+    return out
 
 
 def data_of(path):
@@ -218,11 +208,7 @@ def main():
                 check_page(model, page, path, len(data["network"]["nodes"]))
     if page:
         page.close()
-    print(f"report_page: {failures} failed")
-    if not page and failures == 0:
-        print("SKIPPED in part: no Chromium: apt install chromium-headless-shell")
-        sys.exit(77)
-    sys.exit(failures > 0)
+    finish("report_page", None if page else "there is no Chromium to look at pages: apt install chromium-headless-shell")
 
 
 main()

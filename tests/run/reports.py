@@ -9,32 +9,20 @@ in which that alone is changed; and that a plan with one line changed costs what
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from checks import ROOT, call, check, finish
+
 COMPARED = [("mlp", ["--machine=p100x4x4", "--devices=8"]), ("lenet", ["--machine=k80x8", "--devices=3"]),
             ("mlp", ["--machine=dgx-h100", "--devices=4096"])]
 SWEPT = [("mlp", "p100x4x4", ["data", "auto"], "devices", [1, 3, 5, 8]), ("lenet", "pcie2", ["owt"], "batch", [7, 64])]
 EXPLAINED = [("mlp", "p100x4x4", 8, "data", "dense1"), ("lenet", "k80x8", 3, "fsdp", "conv2.w"), ("alexnet", "p100x4x4", 4, "auto", "dense2"),
              ("lenet", "p100x4x4", 4, "auto", "conv1"), ("mlp", "k80x8", 3, "random:3", "image")]
 
-failures = 0
-
-
-def check(what, right):
-    global failures
-    if not right:
-        failures += 1
-        print(f"FAILED {what}")
-
 
 def parcc(model, *options):
     """The exit code, and what is printed."""
-    command = [os.environ["PARCC"], os.path.join(ROOT, "samples", model + ".dnn"), *options]
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    return done.returncode, done.stdout, done.stderr
+    return call([os.environ["PARCC"], os.path.join(ROOT, "samples", model + ".dnn"), *options])
 
 
 def check_alone(what, outcome, model, options):
@@ -164,7 +152,7 @@ def profiles():
         products = [line for line in lines if " sum [" in line and "* x1[" in line]
         with open(slower, "w") as file:
             for line in lines:
-                file.write(f"profile 1\n" if line.startswith("profile") else f"{'1 s' if line in products else '1 us'}  {line.split('  ', 1)[1]}\n")
+                file.write("profile 1\n" if line.startswith("profile") else f"{'1 s' if line in products else '1 us'}  {line.split('  ', 1)[1]}\n")
         _, _, err = parcc("alexnet", "--search=data", *options, "--profile", slower, "-o", os.path.join(folder, "out.cu"))
         of, measured = (int(word) for word in err.split("parcc: of ")[1].split(" are")[0].replace("operators that can be measured ", "").split())
         check(f"{measured} of {of} measured", of == measured >= len(lines) - 1)
@@ -183,5 +171,4 @@ for case in EXPLAINED:
 little_memory()
 change_one_line()
 profiles()
-print("reports:", f"{failures} failed" if failures else "all agree")
-sys.exit(failures != 0)
+finish("reports")

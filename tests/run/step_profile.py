@@ -9,30 +9,15 @@ operators that a profile has names for.
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from checks import ROOT, call, check, finish
+
 GPT2 = ["-D", "layers=3", "-D", "width=32", "-D", "heads=2", "-D", "context=8", "-D", "vocabulary=50", "-D", "batch=4"]
 CHARLM = ["-D", "batch=8", "-D", "width=32", "-D", "context=6"]
 WRITTEN = [("mlp", []), ("lenet", []), ("charlm", CHARLM), ("gpt2", GPT2), ("alexnet", []), ("resnet", ["-D", "batch=8"])]
 PLANNERS = [("data", 4), ("model", 4), ("auto", 3), ("single", 1)]
 RUN = [("mlp", [], "model", 2), ("gpt2", GPT2, "data", 2), ("charlm", CHARLM, "model", 2), ("lenet", [], "single", 1)]
-os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-failures = 0
-
-
-def check(what, right):
-    global failures
-    if not right:
-        failures += 1
-        print(f"FAILED {what}")
-
-
-def call(command):
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    return done.returncode, done.stdout, done.stderr
 
 
 def compile_model(out, model, options, planner, ranks, *more):
@@ -131,5 +116,4 @@ with tempfile.TemporaryDirectory() as folder:
     check_microbatches(folder)
     check_few(programs[-1])
     check_unknown(folder)
-print(f"step_profile: {failures} failed")
-sys.exit(failures > 0)
+finish("step_profile")

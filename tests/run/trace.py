@@ -10,29 +10,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from checks import ROOT, call, check, finish
+
 CASES = [("mlp", 1, []), ("mlp", 2, ["--plan-in", os.path.join(ROOT, "samples/plans/mlp-columns-rows.plan")]), ("lenet", 3, []),
          ("charlm", 2, ["-D", "batch=8", "-D", "width=32", "-D", "context=4"])]
 STREAMS = ["compute", "comm"]
-
-os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-failures = 0
-
-
-def check(what, right):
-    global failures
-    if not right:
-        failures += 1
-        print(f"FAILED {what}")
-
-
-def call(command):
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    return done.returncode, done.stdout, done.stderr
 
 
 def build(folder, name, model, ranks, options):
@@ -158,5 +143,4 @@ def check_few(program):
 with tempfile.TemporaryDirectory() as folder:
     programs = [trace_case(folder, number, *case) for number, case in enumerate(CASES)]
     check_few(programs[0])
-print(f"trace: {failures} failed")
-sys.exit(failures > 0)
+finish("trace")

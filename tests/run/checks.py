@@ -1,0 +1,29 @@
+"""What the checks of one script need: counting those that fail, and running things."""
+
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+passed = failed = 0
+
+
+def check(what, right):
+    global passed, failed
+    passed += bool(right)
+    failed += not right
+    if not right:
+        print(f"FAILED {what}")
+
+
+def call(command):
+    """The exit code, and what is printed."""
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout, done.stderr
+
+
+def finish(name, skipped=None):
+    """Ends the script. skipped: why some checks could not be made; then a script in which nothing fails counts as skipped."""
+    print(f"{name}: {passed} passed, {failed} failed" + (f"; {skipped}" if skipped else ""))
+    sys.exit(77 if skipped and failed == 0 else failed > 0)
