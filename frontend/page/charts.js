@@ -144,18 +144,22 @@ function drawCommunication(data) {
 function drawOperators(data) {
   const ops = data.operators, section = byId("operators");
   if (ops.length === 0) return section.remove();
-  const all = ops.flatMap((op) => [op.predicted, op.measured]), least = Math.min(...all), most = Math.max(...all);
-  const from = Math.floor(Math.log10(least)), to = Math.max(from + 1, Math.ceil(Math.log10(most)));
+  const { from, to, lowest, decade } = decadesOf(ops.flatMap((op) => [op.predicted, op.measured]));
+  const small = ops.filter((op) => Math.min(op.predicted, op.measured) < lowest).length;
   const error = (op) => (op.predicted - op.measured) / op.measured;
   chart(section.querySelector("figure"), "Predicted and measured times of operators", (width) => {
-    const left = 62, top = 22, side = Math.min(width - left - 12, 480), at = (s) => (side * (Math.log10(s) - from)) / (to - from);
+    const left = 62, top = 22, side = Math.min(width - left - 12, 480), each = side / (to - from);
+    const at = (s) => (s > lowest ? each * (Math.log10(s) - from) : 0);
     const x = (s) => left + at(s), y = (s) => top + side - at(s), drawn = [label(4, 13, "predicted", "start", "soft")];
+    // of so many decades one has a label: the first and the last of a row are half a label nearer to their neighbours
+    const everyOf = (room) => Math.max(1, Math.ceil(room / each)), across = everyOf(1.5 * widthOf("100 µs") + 8), upward = everyOf(18);
     for (let p = from; p <= to; p++) {
-      const s = 10 ** p, anchor = p === from ? "start" : p === to ? "end" : "middle";
+      const s = decade(p), anchor = p === from ? "start" : p === to ? "end" : "middle";
       drawn.push(line(x(s), top, x(s), top + side), line(left, y(s), left + side, y(s)));
-      drawn.push(label(x(s), top + side + 16, ofSeconds(s), anchor, "soft"), label(left - 6, y(s) + 4, ofSeconds(s), "end", "soft"));
+      if ((p - from) % across === 0) drawn.push(label(x(s), top + side + 16, ofSeconds(s), anchor, "soft"));
+      if ((p - from) % upward === 0) drawn.push(label(left - 6, y(s) + 4, ofSeconds(s), "end", "soft"));
     }
-    drawn.push(line(x(10 ** from), y(10 ** from), x(10 ** to), y(10 ** to), "axis"), label(left + side / 2, top + side + 34, "measured", "middle", "soft"));
+    drawn.push(line(left, top + side, left + side, top, "axis"), label(left + side / 2, top + side + 34, "measured", "middle", "soft"));
     for (const op of ops)
       drawn.push(svg("circle", { cx: x(op.measured), cy: y(op.predicted), r: 4, fill: op.is_change ? "var(--level1)" : "var(--compute)", "fill-opacity": 0.75 },
                      svg("title", {}, `${op.name}: predicted ${ofSeconds(op.predicted)}, measured ${ofSeconds(op.measured)}`)));
@@ -163,7 +167,8 @@ function drawOperators(data) {
     const entries = [["operators", "var(--compute)"], ["changes of layout", "var(--level1)"]].filter((_, i) => ops.some((op) => op.is_change === (i === 1)));
     const text = `${ops.length} kinds, ${sum(() => 1)} in a step. Their sum: predicted ${ofSeconds(sum((op) => op.predicted))}, measured ` +
                  `${ofSeconds(sum((op) => op.measured))}. Mean error of a kind: ${digits((100 * ops.reduce((t, op) => t + Math.abs(error(op)), 0)) / ops.length)} %. ` +
-                 `On the diagonal both are the same.`;
+                 `On the diagonal both are the same.` +
+                 (small > 0 ? ` Less than ${ofSeconds(lowest)}, and so drawn at the lower end of an axis: ${small} kind${small > 1 ? "s" : ""}.` : "");
     return { height: top + side + 40, parts: drawn, below: [legendOf(entries), html("figcaption", {}, text)] };
   });
   const rows = ops.map((op) => ({ cells: [op.name, String(op.count), ofSeconds(op.predicted), ofSeconds(op.measured), `${digits(100 * error(op))} %`] }));

@@ -24,7 +24,8 @@ function scaled(value, step, units) {
 
 const ofBytes = (bytes) => scaled(bytes, 1000, ["B", "kB", "MB", "GB", "TB"]);
 const ofMemory = (bytes) => scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
-const ofSeconds = (s) => (s >= 1 ? `${digits(s)} s` : s >= 1e-3 || s === 0 ? `${digits(s * 1e3)} ms` : `${digits(s * 1e6)} µs`);
+const ofSeconds = (s) =>
+  s >= 1 ? `${digits(s)} s` : s >= 1e-3 || s === 0 ? `${digits(s * 1e3)} ms` : s >= 1e-6 ? `${digits(s * 1e6)} µs` : `${digits(s * 1e9)} ns`;
 const ofCount = (n) => n.toLocaleString("en-US");
 
 // The unit in which a chart gives all its values, so that its ticks are of one kind.
@@ -44,6 +45,15 @@ function ticks(most, wanted) {
   const list = [];
   for (let i = 0; i * step <= most * 1.0001; i++) list.push(i * step);
   return list;
+}
+
+// The decades of a logarithmic axis of seconds that has all that can matter: what is less than a nanosecond or than a millionth of the
+// largest lies at its lower end, so that there are few whatever the values.
+function decadesOf(seconds) {
+  const decade = (p) => Number(`1e${p}`), most = Math.max(...seconds), matter = seconds.filter((s) => s >= Math.max(1e-9, most * 1e-6));
+  if (matter.length === 0) return { from: -9, to: -8, lowest: 1e-9, decade };
+  const from = Math.floor(Math.log10(Math.min(...matter))), to = Math.max(from + 1, Math.ceil(Math.log10(most)));
+  return { from, to, lowest: decade(from), decade };
 }
 
 // ---- text ----

@@ -142,6 +142,15 @@ def check_page(what, page, path, nodes):
     check(f"{what}: asks for {page.asked}", all(url.startswith("file://") and url.split("#")[0].endswith(".html") for url in page.asked))
 
 
+def check_operators(page, operators):
+    """The chart of measured operators has few decades, and says how many kinds lie below them."""
+    lines = page.run("document.querySelectorAll('#operators svg line').length")
+    said = page.run("document.querySelector('#operators figcaption').textContent")
+    small = sum(min(op["predicted"], op["measured"]) < 1e-9 for op in operators)
+    check(f"lenet: {lines} lines of decades", lines <= 2 * 8 + 1)
+    check(f"lenet: {small} kinds under a nanosecond: {said}", small > 1 and f"lower end of an axis: {small} kinds." in said)
+
+
 def measured(folder):
     """A profile of lenet in which everything takes half as long again as is predicted."""
     path = os.path.join(folder, "lenet.profile")
@@ -206,6 +215,8 @@ def main():
             check(f"{model}: operators", (len(data["operators"]) > 5) == any("profile" in option for option in options))
             if page:
                 check_page(model, page, path, len(data["network"]["nodes"]))
+                if model == "lenet":
+                    check_operators(page, data["operators"])
     if page:
         page.close()
     finish("report_page", None if page else "there is no Chromium to look at pages: apt install chromium-headless-shell")
