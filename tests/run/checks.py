@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+SESSIONS = tempfile.TemporaryDirectory()  # two mpiexec that end at the same time would remove each other's session folder
+os.environ["OMPI_MCA_orte_tmpdir_base"] = SESSIONS.name
 passed = failed = 0
 
 
