@@ -212,6 +212,8 @@ int phase_times(const Graph *graph, Phase phase) {
   return phase == PHASE_FORWARD || phase == PHASE_BACKWARD ? graph->microbatches : 1;
 }
 
+bool phase_is_of_step(Phase phase) { return phase != PHASE_REPORT && phase != PHASE_INIT; }
+
 double op_flops(const Op *op) {
   if (op->kind != OP_COMPUTE) return 0;
   double points = 1;

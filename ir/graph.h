@@ -157,6 +157,8 @@ void op_visit_reads(const Op *op, void (*visit)(void *ctx, int tensor), void *ct
 Phase op_complete(const Op *op);
 // How often what is of a phase runs in a step: in every microbatch, or once.
 int phase_times(const Graph *graph, Phase phase);
+// Whether what is of a phase counts in the time of a step: not what runs once, nor what only reports.
+bool phase_is_of_step(Phase phase);
 // floating-point operations of the operator on whole tensors
 double op_flops(const Op *op);
 

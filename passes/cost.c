@@ -256,7 +256,7 @@ Cost cost_of_graph(const CostModel *model, const Graph *train) {
   for (int i = 0; i < train->ops.len; i++) {
     const Op *op = &train->ops.at[i];
     const double times = phase_times(train, op->phase);
-    if (op->phase == PHASE_REPORT || op->phase == PHASE_INIT) continue;
+    if (!phase_is_of_step(op->phase)) continue;
     if (op->kind == OP_RESHARD) {
       Reshard change;
       const StepCost step = cost_of_change(model, train, op, &change);

@@ -96,7 +96,7 @@ static void follow_readers(Predictor *p) {
   }
 }
 
-static bool is_of_step(const Op *op) { return op->kind != OP_VIEW && op->phase != PHASE_REPORT && op->phase != PHASE_INIT; }
+static bool is_of_step(const Op *op) { return op->kind != OP_VIEW && phase_is_of_step(op->phase); }
 
 // The one copy of a name: equal ones are one pointer, as operators are many and names few.
 static const char *the_one(Arena *arena, Names *names, const char *name) {

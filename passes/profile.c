@@ -73,7 +73,7 @@ double profile_of_op(const CostModel *model, const Op *op) {
 // ---- the operators of a step ---------------------------------------------------------------------------------------
 
 static const char *name_in_step(const Compilation *c, const Op *op) {
-  if (op->phase == PHASE_REPORT || op->phase == PHASE_INIT) return NULL;
+  if (!phase_is_of_step(op->phase)) return NULL;
   return profile_name(c->arena, c->cost, op);
 }
 

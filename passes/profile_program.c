@@ -138,7 +138,7 @@ static bool is_read_outside(const Grouping *g, const Group *group, int tensor) {
 static bool is_measured(const Grouping *g, const Group *group) {
   for (int i = 0; i < group->ops.len; i++) {
     const Op *op = &g->graph->ops.at[group->ops.at[i]];
-    if (op->kind != OP_COMPUTE || op->phase == PHASE_REPORT || op->phase == PHASE_INIT) return false;
+    if (op->kind != OP_COMPUTE || !phase_is_of_step(op->phase)) return false;
   }
   return true;
 }

@@ -227,7 +227,7 @@ static void add_times(Builder *b) {
   const Graph *graph = b->graph;
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
-    if (op->phase == PHASE_REPORT || op->phase == PHASE_INIT || b->taken[i]) continue;
+    if (!phase_is_of_step(op->phase) || b->taken[i]) continue;
     const int number = op->kind == OP_RESHARD ? node_of_change(b, i) : b->node_of_op[i] >= 0 ? b->node_of_op[i] : node_of(b, op);
     NetworkNode *node = number >= 0 ? &b->network->nodes.at[number] : NULL;
     const NetworkChange change = op->kind == OP_RESHARD ? change_of(b, op, op->in) : (NetworkChange){0};

@@ -35,7 +35,7 @@ static void list_operators(Report *report, const Compilation *c) {
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     const char *name;
-    if (op->phase == PHASE_REPORT || op->phase == PHASE_INIT) continue;
+    if (!phase_is_of_step(op->phase)) continue;
     const double measured = measured_of(c, op, &name);
     if (measured <= 0) continue;
     const int known = names_get(&number, name);
