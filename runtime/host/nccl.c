@@ -2,6 +2,9 @@
 #include "nccl_mpi.h"
 
 #include <limits.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +117,14 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   return ncclSuccess;
 }
 
+// MPI allocates what it works on in every call. Freed memory is kept, as else each of them waits for the system to clear pages for it.
+static void keep_freed_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank) {
   (void)id;
   int started = 0, mpi_ranks = 1, mpi_rank = 0;
@@ -125,6 +136,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int 
     if ((result = nccl_check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &mpi_rank))) != ncclSuccess) return result;
   }
   if (ranks != mpi_ranks || rank != mpi_rank) return ncclInvalidArgument;
+  if (started) keep_freed_memory();
   if (started && (result = nccl_check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &mpi))) != ncclSuccess) return result;
   return make_comm(comm, mpi, rank, ranks);
 }
