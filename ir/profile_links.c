@@ -25,7 +25,7 @@ static bool take_kind(const char **at, ReshardKind *kind) {
   const size_t len = strcspn(*at, " ");
   for (*kind = 0; *kind < RESHARD_KINDS; (*kind)++) {
     const char *name = reshard_name(*kind);
-    if (strlen(name) == len && strncmp(*at, name, len) == 0 && reshard_bytes(*kind, 1, 2, 0) > 0) break;
+    if (strlen(name) == len && strncmp(*at, name, len) == 0 && (reshard_bytes(*kind, 1, 2, 0) > 0 || reshard_how(*kind) == RESHARD_LOCAL)) break;
   }
   *at += *kind < RESHARD_KINDS ? len : 0;
   return *kind < RESHARD_KINDS;
@@ -40,7 +40,7 @@ bool profile_link_read(const char *text, ProfileLink *link, const char **at, con
   static const double most_bytes = 1e15;
   double part, all, stride;
   *at = text;
-  *expected = "a change of layout that moves bytes, such as all_reduce";
+  *expected = "a change of layout that moves or copies bytes, such as all_reduce";
   if (!take_kind(at, &link->kind)) return false;
   *expected = "which ranks take part, such as [2 of 8 by 4]: so many, in a program of so many, so far from each other";
   if (!take(at, " [") || !take_number(at, MESH_MAX_RANKS, &part) || !take(at, " of ") || !take_number(at, MESH_MAX_RANKS, &all) ||

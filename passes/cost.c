@@ -7,7 +7,8 @@
 //   tree          the same with twice the depth in place of hops, and bytes that no rank keeps back; the cheaper one of both
 //   messages      the same with what a rank sends out of each unit, and as many latencies as messages that do not go at once
 //                 each of these as measured, if a profile says so
-//   local change  nothing where a rank keeps what it has; else launch + what it reads and writes / bandwidth of the memory
+//   local change  nothing where a rank keeps what it has; else as measured, or launch + what it reads and writes / bandwidth of the memory
+//   packing       what does not lie in one run is copied before or behind: as long as a local change of so many bytes, where that is measured
 #include "cost.h"
 
 #include "../ir/pin.h"
@@ -81,34 +82,55 @@ static Transfer by_messages(const CostModel *model, const AxisLinks *links, doub
   return t;
 }
 
-// The bytes that a copy within a rank reads and writes.
-static double copied(const CostModel *model, const Shape *shape, const Layout *to, int element) {
-  return 2.0 * (double)layout_elements(model->mesh, shape, to) * element;
+// The bytes that a rank copies as blocks do not lie in one run where they are sent from or received to, and those that it keeps of what it
+// exchanges with others.
+static double packed(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element, double moved) {
+  const Mesh *mesh = model->mesh;
+  const bool gathers = step.kind == RESHARD_all_gather;
+  if (reshard_how(step.kind) == RESHARD_MESSAGES) {
+    const double kept = (double)layout_elements(mesh, shape, to) * element - moved;
+    return (double)reshard_staged(mesh, shape, from, to) * element + fmax(kept, 0);
+  }
+  if (!gathers && step.kind != RESHARD_reduce_scatter) return 0;
+  const Layout *whole = gathers ? to : from, *parts = gathers ? from : to;
+  const bool in_order = reshard_blocks(mesh, shape, whole, parts, step.axes).in_order;
+  return in_order ? 0 : (double)layout_elements(mesh, shape, whole) * element;
+}
+
+// Copies within a rank, as slices were measured; negative: they were not.
+static double copy_seconds(const AxisLinks *links, double bytes) {
+  const LinkCurve *measured = links->measured[RESHARD_slice];
+  return measured != NULL ? link_curve_seconds(measured, bytes * links->ranks) : -1;
+}
+
+static double local_seconds(const CostModel *model, const AxisLinks *links, const Shape *shape, const Layout *to, int element) {
+  const double bytes = (double)layout_elements(model->mesh, shape, to) * element, measured = copy_seconds(links, bytes);
+  return measured >= 0 ? measured : model->machine->device.launch + 2 * bytes / model->machine->device.bandwidth; // read and written
 }
 
 StepCost cost_of_step(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
                       int element) {
-  return cost_of_moving(model, shape, to, step, element, reshard_cost(model->mesh, shape, from, to, step, element));
+  return cost_of_moving(model, shape, from, to, step, element, reshard_cost(model->mesh, shape, from, to, step, element));
 }
 
-StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout *to, Reshard step, int element, double bytes) {
-  const MachineDevice *device = &model->machine->device;
+StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element,
+                        double bytes) {
   const ReshardPattern pattern = reshard_pattern(step.kind);
   if (reshard_how(step.kind) == RESHARD_NOTHING) return (StepCost){0, 0, MACHINE_MAX_LEVELS};
-  if (pattern == RESHARD_NONE)
-    return (StepCost){device->launch + copied(model, shape, to, element) / device->bandwidth, 0, MACHINE_MAX_LEVELS};
   AxisLinks found;
   const AxisLinks *links = model->links != NULL ? &model->links[step.axes] : &found;
   if (model->links == NULL) found = cost_links(model->machine, model->mesh, step.axes);
   const LinkCurve *measured = links->measured[step.kind];
+  if (pattern == RESHARD_NONE) return (StepCost){local_seconds(model, links, shape, to, element), 0, MACHINE_MAX_LEVELS};
   const int rounds = reshard_rounds(step.kind);
   const Transfer t = step.kind == RESHARD_all_reduce ? all_reduced(model, links, bytes, rounds)
                      : pattern == RESHARD_RING       ? over_ring(model, links, bytes, rounds, false)
                                                      : by_messages(model, links, bytes, pattern);
   // The table's bytes grow with those of the tensor, which is what was measured.
   const double seconds = measured != NULL ? link_curve_seconds(measured, bytes / reshard_bytes(step.kind, 1, links->ranks, 0))
-                                          : device->launch + t.latency + t.bandwidth;
-  return (StepCost){seconds, bytes, t.level};
+                                          : model->machine->device.launch + t.latency + t.bandwidth;
+  const double packing = links->measured[RESHARD_slice] != NULL ? packed(model, shape, from, to, step, element, bytes) : 0;
+  return (StepCost){packing > 0 ? seconds + copy_seconds(links, packing) : seconds, bytes, t.level};
 }
 
 double cost_of_message(const CostModel *model, int level, int messages, double bytes) {

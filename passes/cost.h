@@ -57,7 +57,8 @@ typedef struct StepCost {
 StepCost cost_of_step(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
                       int element);
 // The same, of a step that moves so many bytes (reshard_cost).
-StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout *to, Reshard step, int element, double bytes);
+StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element,
+                        double bytes);
 
 // One of so many messages that a rank sends over links of a level together: with its share of their launch and latencies.
 double cost_of_message(const CostModel *model, int level, int messages, double bytes);

@@ -266,7 +266,7 @@ static Step make_step(Routes *routes, int shape, int from, int to) {
   if (!reshard_find(routes->mesh, &of.shape, &x, &y, &step)) return (Step){.amount = INFINITY};
   const int64_t moved = reshard_is_measured(step.kind) ? moved_between(routes, &of.shape, &x, &y) : 0;
   double amount = reshard_cost_of(routes->mesh, &of.shape, &x, step, of.element, moved);
-  if (routes->model != NULL) amount = cost_of_moving(routes->model, &of.shape, &y, step, of.element, amount).seconds;
+  if (routes->model != NULL) amount = cost_of_moving(routes->model, &of.shape, &x, &y, step, of.element, amount).seconds;
   return (Step){amount, (short)step.axes, (signed char)step.kind, starts[reshard_how(step.kind)]};
 }
 

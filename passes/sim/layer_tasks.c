@@ -149,7 +149,7 @@ static double all_reduce_seconds(const LayerTasks *layers, const Tensor *t, cons
   const int element = cost_element(cost, t->type);
   const double part = (double)tensor_elements(t) * element / mesh_parts(layers->mesh, region_axes(region, t->rank));
   const double bytes = reshard_bytes(RESHARD_all_reduce, part, mesh_parts(layers->mesh, axes), 0);
-  return cost_of_moving(cost, &shape, &layout_replicated, (Reshard){RESHARD_all_reduce, axes}, element, bytes).seconds;
+  return cost_of_moving(cost, &shape, &layout_replicated, &layout_replicated, (Reshard){RESHARD_all_reduce, axes}, element, bytes).seconds;
 }
 
 static void add_shared(LayerTasks *layers, LayerTimes *times, uint32_t axes, double seconds) {

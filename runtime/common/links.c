@@ -7,19 +7,19 @@
 #include "profile.h"
 #include "run.h"
 
-enum { SMALLEST = 1 << 10, LARGEST = 1 << 25, FACTOR = 8 };       // bytes
+enum { SMALLEST = 1 << 10, LARGEST = 1 << 25, FACTOR = 2, ROW = 1 << 10, OTHER = 1 << 23 }; // bytes
 enum { REPEATS = 12, LARGE = 1 << 22, REPEATS_OF_LARGE = 4 }; // from so many bytes on a call takes long
 
 typedef struct {
   ncclComm_t over;
   int part, stride, place; // ranks of the set, how far from each other, which of them this one is
-  char *from, *to;
+  char *from, *to, *other;
   size_t count; // reals of the tensor as all of the set hold it together
 } Group;
 
 // ---- collectives, as programs call them ----------------------------------------------------------------------------
 
-static void all_reduce(const Group *g) { CHECK_NCCL(ncclAllReduce(g->from, g->to, g->count, ncclFloat, ncclSum, g->over, parcc.comm)); }
+static void all_reduce(const Group *g) { CHECK_NCCL(ncclAllReduce(g->from, g->from, g->count, ncclFloat, ncclSum, g->over, parcc.comm)); }
 
 static void reduce_scatter(const Group *g) {
   CHECK_NCCL(ncclReduceScatter(g->from, g->to, g->count / (size_t)g->part, ncclFloat, ncclSum, g->over, parcc.comm));
@@ -43,6 +43,12 @@ static void all_to_all(const Group *g) {
   CHECK_NCCL(ncclGroupEnd());
 }
 
+// Each rank copies its part of every row, which is also how blocks are packed that do not lie in one run.
+static void slice(const Group *g) {
+  const size_t bytes = g->count * sizeof(float) / (size_t)g->part, row = bytes < ROW ? bytes : ROW;
+  CHECK_CUDA(cudaMemcpy2DAsync(g->to, row, g->from, (size_t)g->part * row, row, bytes / row, cudaMemcpyDeviceToDevice, parcc.comm));
+}
+
 static void move(const Group *g) {
   if (g->place > 1) return;
   CHECK_NCCL(ncclGroupStart());
@@ -57,7 +63,7 @@ static const struct {
   void (*issue)(const Group *group);
 } collectives[] = {
     {"all_reduce", all_reduce}, {"reduce_scatter", reduce_scatter}, {"reduce", reduce}, {"all_gather", all_gather},
-    {"broadcast", broadcast},   {"all_to_all", all_to_all},         {"move", move},
+    {"broadcast", broadcast},   {"all_to_all", all_to_all},         {"move", move},     {"slice", slice},
 };
 
 // ---- times ---------------------------------------------------------------------------------------------------------
@@ -68,11 +74,20 @@ static double longest(double seconds, double *all) {
   return seconds;
 }
 
+// As in a program: what is sent has just been written, so that it is in the caches of the rank that made it, and what is received
+// takes a place that was used before other memory was.
+static void prepare(const Group *g) {
+  CHECK_CUDA(cudaMemsetAsync(g->other, 0, OTHER, parcc.comm));
+  CHECK_CUDA(cudaMemsetAsync(g->from, 0, g->count * sizeof(float), parcc.comm));
+  CHECK_CUDA(cudaStreamSynchronize(parcc.comm));
+}
+
 // All ranks begin when the last one has told its time of the call before.
 static Measured time_collective(const Group *g, void (*issue)(const Group *group), double *all) {
   double seconds[REPEATS];
   const int n = g->count * sizeof(float) < LARGE ? REPEATS : REPEATS_OF_LARGE;
   for (int i = -1; i < n; i++) { // the first does not count
+    prepare(g);
     longest(0, all);
     const double before = clock_seconds();
     issue(g);
@@ -99,12 +114,13 @@ void links_measure(void) {
   Group g = {.over = NULL};
   double *all = malloc((size_t)parcc.ranks * sizeof *all);
   if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
-  void *from, *to;
+  void *from, *to, *other;
   CHECK_CUDA(cudaMalloc(&from, LARGEST));
   CHECK_CUDA(cudaMalloc(&to, LARGEST));
-  CHECK_CUDA(cudaMemset(from, 0, LARGEST));
+  CHECK_CUDA(cudaMalloc(&other, OTHER));
   g.from = from;
   g.to = to;
+  g.other = other;
   for (g.part = 2; g.part <= parcc.ranks; g.part++)
     for (g.stride = 1; g.stride * g.part <= parcc.ranks; g.stride++) {
       if (parcc.ranks % (g.part * g.stride) != 0) continue;
@@ -115,5 +131,6 @@ void links_measure(void) {
     }
   CHECK_CUDA(cudaFree(from));
   CHECK_CUDA(cudaFree(to));
+  CHECK_CUDA(cudaFree(other));
   free(all);
 }

@@ -30,9 +30,17 @@ small="$on -D batch=8 -D width=32 -D context=4"
 }
 check "nothing but the profile is printed" [ ! -s said ]
 
+# Of a plan that is read from a file.
+"$PARCC" "$root/samples/mlp.dnn" --machine=p100x4x4 --devices=1 --search=data --plan-out mlp.plan
+sed -i 's/^mesh .*/&\nmicrobatches = 4/' mlp.plan
+measure mlp '' --machine=p100x4x4 --plan-in mlp.plan
+check "a part of a batch" grep -q '\[a=16 b=512 | c=784\]' mlp.profile
+said=$("$PARCC" "$root/samples/mlp.dnn" --machine=p100x4x4 --plan-in mlp.plan --profile mlp.profile -o out.cu 2>&1)
+check "of its plan: $said" sh -c "echo '$said' | grep -qE 'of ([0-9]+) operators that can be measured \\1 are'"
+
 # On two ranks: the collectives between them, too, by which what is predicted of a step is another one.
 ranks 2 ./lenet --data synthetic >links.profile 2>said
-check "seven collectives of six sizes" [ "$(grep -cE '^[^ ]+ us  (all_reduce|reduce_scatter|reduce|all_gather|broadcast|all_to_all|move) \[2 of 2 by 1\] [0-9]+ bytes # ' links.profile)" = 42 ]
+check "seven collectives and slices, of sixteen sizes" [ "$(grep -cE '^[^ ]+ us  (all_reduce|reduce_scatter|reduce|all_gather|broadcast|all_to_all|move|slice) \[2 of 2 by 1\] [0-9]+ bytes # ' links.profile)" = 128 ]
 grep -v ' of 2 by 1' links.profile >operators.profile
 step() { "$PARCC" "$root/samples/lenet.dnn" --machine=p100x4x4 --devices=2 --search=data --profile "$1" -o out.cu 2>&1 | grep -o 'step time [^ ]* ms'; }
 with=$(step links.profile) without=$(step operators.profile)

@@ -250,7 +250,33 @@ static void measured_collectives(void) {
   arena_free(arena);
 }
 
+// Where copies are measured they count as slices, and as packings of blocks that do not follow each other in memory.
+static void measured_copies(void) {
+  static const char text[] = "profile 1\n1 us  slice [4 of 16 by 4] 1000 bytes\n4 us  slice [4 of 16 by 4] 4000 bytes\n"
+                             "7 us  all_gather [4 of 16 by 4] 1000 bytes\n9 us  reduce_scatter [4 of 16 by 4] 1000 bytes\n"
+                             "5 us  all_to_all [4 of 16 by 4] 1000 bytes\n";
+  Arena *arena = arena_new();
+  Problems problems = {.arena = arena};
+  const Profile profile = profile_read("p", text, sizeof text - 1, &problems);
+  CHECK(problems.list.len == 0);
+  Machine machine = two_levels;
+  machine.profile = &profile;
+  const Mesh mesh = mesh_of(4, 4);
+  const CostModel model = cost_model(arena, &machine, &mesh, false);
+  const Shape shape = {2, {8, 20}}; // 640 bytes, of which a rank copies 160 as a slice: of a tensor of 640 bytes
+  const Layout by_rows = along(1, rows, &shape), by_columns = along(1, columns, &shape), all = layout_replicated, sums = along(1, sum, &shape);
+  CHECK_NEAR(cost_of_reshard(&model, &shape, &all, &by_columns, (Reshard){RESHARD_slice, 1}, 4), 1e-6, 1e-12);
+  // Whole tensors are packed: as slices of 2560 bytes.
+  CHECK_NEAR(cost_of_reshard(&model, &shape, &by_rows, &all, (Reshard){RESHARD_all_gather, 1}, 4), 7e-6, 1e-12);
+  CHECK_NEAR(cost_of_reshard(&model, &shape, &by_columns, &all, (Reshard){RESHARD_all_gather, 1}, 4), 7e-6 + 2.56e-6, 1e-12);
+  CHECK_NEAR(cost_of_reshard(&model, &shape, &sums, &by_rows, (Reshard){RESHARD_reduce_scatter, 1}, 4), 9e-6, 1e-12);
+  CHECK_NEAR(cost_of_reshard(&model, &shape, &sums, &by_columns, (Reshard){RESHARD_reduce_scatter, 1}, 4), 9e-6 + 2.56e-6, 1e-12);
+  // Of its columns a rank packs what it sends, 2 rows of 5 to each of 3, and keeps 10 elements; no other run is broken.
+  CHECK_NEAR(cost_of_reshard(&model, &shape, &by_rows, &by_columns, (Reshard){RESHARD_all_to_all, 1}, 4), 5e-6 + 1e-6, 1e-12);
+  arena_free(arena);
+}
+
 CHECKS(TEST(collectives_within_a_node), TEST(ring_or_tree), TEST(groups_share_a_port),
        TEST(ports_of_each_device_add_up), TEST(units_of_three_and_seven), TEST(dense_layers), TEST(more_takes_no_less),
        TEST(largest_parts), TEST(wants_are_paid_once),
-       TEST(measured_collectives))
+       TEST(measured_collectives), TEST(measured_copies))
