@@ -84,6 +84,7 @@ static char *copy_part(const Part *part, const Source *source, long sample, int 
 }
 
 void parcc_batch(int input, void *dst, const Interval *block) {
+  spans_close(); // gathering is no part of the operator before
   if (input < 0 || input >= run.model->n_inputs) fail_alone(FAIL_INTERNAL, "the program has no input %d", input);
   const ParccInput *declared = &run.model->inputs[input];
   const long rows = run.evaluating || run.generating ? run.eval_count : run.model->batch;

@@ -34,30 +34,43 @@ static void note(int part, double seconds) {
   laps->seconds[laps->n++] = seconds;
 }
 
+// Where a step begins all ranks do: what shares a memory is measured as it is used.
+static void begin_together(void) {
+  const char here = 0;
+  char *all = malloc((size_t)parcc.ranks);
+  if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
+  world_all_gather(&here, all, sizeof here);
+  free(all);
+}
+
 void parcc_lap(int part) {
   CHECK_CUDA(cudaStreamSynchronize(parcc.compute));
   const double now = clock_seconds();
   if (part >= 0) note(part, now - last);
   else if (part == PARCC_LAP_EMPTY) empty = fmin(empty, now - last);
+  else begin_together();
   last = clock_seconds();
 }
 
-// Of the slowest rank: all of them do the same at once.
-static Measured time_of(int part, Measured *all) {
-  Measured time = profile_measured(parts[part].seconds, parts[part].n);
-  world_all_gather(&time, all, sizeof time);
-  for (int r = 0; r < parcc.ranks; r++)
-    if (all[r].least > time.least) time = all[r];
+// In every step all ranks do the same, and the slowest counts. all: for the times of all ranks.
+static Measured time_of(const Laps *laps, double *all) {
+  const size_t n = (size_t)laps->n;
+  world_all_gather(laps->seconds, all, n * sizeof *all);
+  for (size_t i = 0; i < n * (size_t)parcc.ranks; i++) laps->seconds[i % n] = fmax(laps->seconds[i % n], all[i]);
+  const Measured time = profile_measured(laps->seconds, laps->n);
   const double least = fmax(time.least - empty, 1e-9); // what is below it is the noise of the clock
   return (Measured){least, fmax(time.median - empty, least)};
 }
 
 void parcc_laps(const ParccPredicted *operators, const int *places, int n) {
   const int n_places = profile_places(places, n);
-  Measured *all = calloc((size_t)parcc.ranks, sizeof *all), *times = calloc((size_t)n_places + 1, sizeof *times);
+  int most = 1;
+  for (int i = 0; i < n_parts; i++) most = parts[i].n > most ? parts[i].n : most;
+  double *all = calloc((size_t)parcc.ranks * (size_t)most, sizeof *all);
+  Measured *times = calloc((size_t)n_places + 1, sizeof *times);
   if (all == NULL || times == NULL) fail_alone(FAIL_RUN, "out of memory");
   for (int i = 0; i < n_places && i < n_parts; i++)
-    if (parts[i].n > 0) times[i] = time_of(i, all);
+    if (parts[i].n > 0) times[i] = time_of(&parts[i], all);
   if (parcc.rank == 0) {
     profile_begin(parcc.steps);
     profile_operators(operators, places, n, times);

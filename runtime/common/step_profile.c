@@ -58,32 +58,48 @@ static void next_step(const Span *spans, int n, int *at, Place *places, int n_pl
   if (place != n_places) fail_alone(FAIL_INTERNAL, "the program tells of %d places of a step, which has %d", n_places, place);
 }
 
-// places: n_places, and the whole step behind them. Of this rank.
+// What passes between operators where a batch is loaded between them: it is the data's, not the plan's.
+static double loading(const Span *spans, int n) {
+  double seconds = 0, free_since = spans[0].begin;
+  for (int i = 0; i < n; i++) {
+    if (spans[i].where == NULL) continue;
+    if (i > 0 && spans[i - 1].where == NULL) seconds += fmax(spans[i].begin - free_since, 0);
+    free_since = spans[i].end;
+  }
+  return seconds;
+}
+
+// From the beginning of the first span of a step to the end of the last, without what is loaded.
+static double step_seconds(const Span *spans, int n) {
+  double end = spans[0].begin;
+  for (int i = 0; i < n; i++) end = fmax(end, spans[i].end);
+  return end - spans[0].begin - loading(spans, n);
+}
+
+// Of every step the slowest rank counts; but in a collective the others wait for the one that comes last, which takes least.
+static void join_ranks(const Place *places, double *seconds, int n, int steps) {
+  const long count = (long)n * steps;
+  double *all = allocate(count * parcc.ranks, sizeof *all);
+  world_all_gather(seconds, all, (size_t)count * sizeof *seconds);
+  for (int r = 0; r < parcc.ranks; r++)
+    for (long i = 0; i < count; i++) {
+      const double theirs = all[r * count + i];
+      seconds[i] = places[i / steps].comm ? fmin(seconds[i], theirs) : fmax(seconds[i], theirs);
+    }
+  free(all);
+}
+
+// places: n_places, and the whole step behind them.
 static void measure(const Span *spans, int n, Place *places, int n_places, int steps) {
   double *seconds = allocate((long)(n_places + 1) * steps, sizeof *seconds);
   for (int at = 0, step = 0; step < steps && at < n; step++) {
-    const double began = spans[at].begin;
+    const int first = at;
     next_step(spans, n, &at, places, n_places, seconds + step, steps);
-    double end = began;
-    for (int i = at - 1; i >= 0 && spans[i].step == spans[at - 1].step; i--) end = fmax(end, spans[i].end);
-    seconds[n_places * steps + step] = end - began;
+    seconds[n_places * steps + step] = step_seconds(spans + first, at - first);
   }
+  join_ranks(places, seconds, n_places + 1, steps);
   for (int p = 0; p <= n_places; p++) places[p].time = profile_measured(seconds + (long)p * steps, steps);
   free(seconds);
-}
-
-// Of the slowest rank; but in a collective the others wait for the one that comes last, which takes least.
-static void join_ranks(Place *places, int n) {
-  Measured *mine = allocate(n, sizeof *mine), *all = allocate((long)n * parcc.ranks, sizeof *all);
-  for (int p = 0; p < n; p++) mine[p] = places[p].time;
-  world_all_gather(mine, all, (size_t)n * sizeof *mine);
-  for (int r = 0; r < parcc.ranks; r++)
-    for (int p = 0; p < n; p++) {
-      const Measured *theirs = &all[(long)r * n + p];
-      if (places[p].comm ? theirs->least < places[p].time.least : theirs->least > places[p].time.least) places[p].time = *theirs;
-    }
-  free(mine);
-  free(all);
 }
 
 static void predict_places(Place *places) {
@@ -167,7 +183,6 @@ void step_profile_write(void) {
   const int n_places = profile_places(predicted_at, n_numbers), steps = (int)(end - first);
   Place *places = allocate(n_places + 1, sizeof *places);
   measure(spans, n, places, n_places, steps);
-  join_ranks(places, n_places + 1);
   predict_places(places);
   if (parcc.rank == 0) {
     print_profile(places, n_places, steps);
