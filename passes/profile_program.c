@@ -1,6 +1,7 @@
 // The program trains a model of its own: of states as large as what operators read on one device, and of each group of operators that become
 // one kernel, or one product with its packings, over a block, as a layer of its own, which is what is measured. Tensors of one shape share
-// a state; but each group reads views of its own, and views are all that reads its results, so that no kernel has several groups.
+// a state; but each group reads views of its own, and views are all that reads its results, so that no kernel has several groups. What a
+// group updates is a state that nothing else reads, so that it is updated in its place, as in the program of the plan.
 //
 //     state k3[d0=16, d1=784], k4[d0=512, d1=784]
 //     forward  m0: m0.x = view k3; m0.x.2 = view k4
@@ -83,24 +84,45 @@ static int view_of(ProfileProgram *p, int tensor, const char *layer, const char 
 typedef struct Moving { // of a group of operators of a plan
   ProfileProgram *p;
   const Compilation *from;
+  const Group *group;
   const Op *op;      // at hand
   const char *layer; // that they become
   Names in_use;      // states, by shape
   Names read_as;     // tensor -> what is read in its place
+  VEC(Store) updates; // of states of this program by values of the plan's
 } Moving;
 
 static const char *tensor_key(const Moving *m, int tensor) { return arena_printf(m->p->arena, "%d", tensor); }
 
+// What the group makes that takes the place of a stored tensor at the end of the step; -1: nothing.
+static int stored_in(const Moving *m, int state) {
+  const Graph *graph = m->from->model->train;
+  for (int s = 0; s < graph->stores.len; s++) {
+    if (graph->stores.at[s].state != state) continue;
+    for (int i = 0; i < m->group->ops.len; i++)
+      if (graph->ops.at[m->group->ops.at[i]].out == graph->stores.at[s].value) return graph->stores.at[s].value;
+  }
+  return -1;
+}
+
+// What is read in the place of a tensor. A stored tensor that the group updates is a state of its own, which is updated in its place.
+static int read_for(Moving *m, int tensor) {
+  const Layout layout = sharding_operand(m->from->model->train, m->op, tensor, &m->from->mesh);
+  const Tensor local = local_tensor(graph_tensor(m->from->model->train, tensor), &layout, &m->from->mesh);
+  const int value = stored_in(m, tensor);
+  if (value < 0) return view_of(m->p, state_like(m->p, &local, &m->in_use), m->layer, "x");
+  const Store update = {add_state(m->p, local), value};
+  vec_push(m->p->arena, &m->updates, update);
+  return update.state;
+}
+
 static const Expr *move_access(void *ctx, const Expr *e) {
   Moving *m = ctx;
   if (e->kind != EXPR_ACCESS) return e;
-  const Graph *graph = m->from->model->train;
   const char *key = tensor_key(m, e->access.tensor);
   int read = names_get(&m->read_as, key);
   if (read < 0) {
-    const Layout layout = sharding_operand(graph, m->op, e->access.tensor, &m->from->mesh);
-    const Tensor local = local_tensor(graph_tensor(graph, e->access.tensor), &layout, &m->from->mesh);
-    read = view_of(m->p, state_like(m->p, &local, &m->in_use), m->layer, "x");
+    read = read_for(m, e->access.tensor);
     names_set(&m->read_as, key, read);
   }
   return expr_access_of(m->p->arena, e, read);
@@ -150,8 +172,26 @@ static const char *group_name(const ProfileProgram *p, const CostModel *cost, co
   return text_str(&text);
 }
 
+static bool have_one_shape(const Tensor *a, const Tensor *b) {
+  return a->type == b->type && a->rank == b->rank && memcmp(a->extent, b->extent, sizeof a->extent[0] * (size_t)a->rank) == 0;
+}
+
+// Whether a state takes its value at the end of the step.
+static bool store_moved(Moving *m, int value) {
+  Graph *graph = m->p->compilation.model->train;
+  const int moved = names_get(&m->read_as, tensor_key(m, value));
+  bool stored = false;
+  for (int i = 0; i < m->updates.len; i++) {
+    const Store update = {m->updates.at[i].state, moved};
+    if (m->updates.at[i].value != value || !have_one_shape(graph_tensor(graph, update.state), graph_tensor(graph, moved))) continue;
+    vec_push(graph->arena, &graph->stores, update);
+    stored = true;
+  }
+  return stored;
+}
+
 static void add_group(ProfileProgram *p, const Compilation *from, const Grouping *g, const Group *group) {
-  Moving m = {.p = p, .from = from, .in_use = {.arena = p->arena}, .read_as = {.arena = p->arena}};
+  Moving m = {.p = p, .from = from, .group = group, .in_use = {.arena = p->arena}, .read_as = {.arena = p->arena}};
   StepParts parts = {NULL, 0, 0};
   m.layer = arena_printf(p->arena, "m%d", p->measured.len);
   for (int i = 0; i < group->ops.len; i++) {
@@ -163,7 +203,7 @@ static void add_group(ProfileProgram *p, const Compilation *from, const Grouping
   }
   for (int i = 0; i < group->ops.len; i++) {
     const int made = g->graph->ops.at[group->ops.at[i]].out;
-    if (is_read_outside(g, group, made)) view_of(p, names_get(&m.read_as, tensor_key(&m, made)), m.layer, "end");
+    if (!store_moved(&m, made) && is_read_outside(g, group, made)) view_of(p, names_get(&m.read_as, tensor_key(&m, made)), m.layer, "end");
   }
   p->n_operators += group->ops.len;
   vec_push(p->arena, &p->measured, parts);
