@@ -91,24 +91,30 @@ int driver_explain(Driver *d, const AstFile *file) {
 
 // ---- measuring -----------------------------------------------------------------------------------------------------
 
-int driver_measure(Driver *d, const AstFile *file) {
+static void measure_planners(const Driver *d, const Compilation *c, ProfileProgram *program, Problems *problems) {
   const PlanSources planners = planners_of(d, false);
-  const Compilation c = driver_begin_plan(d, file, &d->options.elab, &d->options.mesh);
-  if (c.model == NULL) return EXIT_INPUT;
-  ProfileProgram *program = profile_program_new(&c);
-  Problems problems = {.arena = d->arena};
   for (int i = 0; i < planners.len; i++) {
     Plan plan;
     Search search;
-    const char *refused = evaluate_planner(&c, planners.at[i], &plan, &search);
-    if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
-    else profile_program_add(program, &c, &plan);
+    const char *refused = evaluate_planner(c, planners.at[i], &plan, &search);
+    if (refused != NULL) problem_add(problems, (Loc){0}, "%s", refused);
+    else profile_program_add(program, c, &plan);
   }
+}
+
+int driver_measure(Driver *d, const AstFile *file) {
+  const Options *o = &d->options;
+  Compilation c = driver_begin_plan(d, file, &o->elab, &o->mesh);
+  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
+  ProfileProgram *program = profile_program_new(&c);
+  Problems problems = {.arena = d->arena};
+  if (o->plan_in != NULL) profile_program_add(program, &c, &c.plan);
+  else measure_planners(d, &c, program, &problems);
   if (diag_problems(&problems)) return EXIT_INPUT;
-  if (!d->options.quiet)
+  if (!o->quiet)
     fprintf(stderr, "parcc: %d operators to measure, in about %.2g s on a device of %s, and collectives where it is started on several\n",
             profile_program_operators(program), profile_program_seconds(program), c.machine->name);
-  return driver_write(d, d->options.out, codegen_print(profile_program_end(program))) ? EXIT_RIGHT : EXIT_INPUT;
+  return driver_write(d, o->out, codegen_print(profile_program_end(program))) ? EXIT_RIGHT : EXIT_INPUT;
 }
 
 // ---- sweeps --------------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ int options_check_reports(const Options *o) {
   if (o->machine == NULL && o->strategies == NULL)
     return misuse("%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", report[0]);
   if (o->measure && o->out == NULL) return misuse("parcc profile needs -o: where the program that measures is written to");
-  if (other == NULL && several) other = o->plan_in != NULL ? "--plan-in" : o->plan.kind == PLAN_RANDOM ? "--plan=random" : NULL;
+  if (other == NULL && several) other = o->plan_in != NULL && !o->measure ? "--plan-in" : o->plan.kind == PLAN_RANDOM ? "--plan=random" : NULL;
   if (other != NULL) return misuse("%s prints or writes what it is for and nothing else: it does not go with %s", report[0], other);
   if (o->sweep.of_devices && (o->mesh_given || o->ranks > 0 || o->devices > 0))
     return misuse("--sweep=devices says how many devices there are, and so do --devices, --ranks and --mesh");

@@ -317,6 +317,7 @@ expect 2 'needs --machine' m.dnn --explain dense1
 expect 2 'two reports' m.dnn --machine=pcie2 --explain dense1 --compare
 expect 2 'several planners go with' m.dnn --machine=pcie2 --search=data,owt --explain dense1
 expect 2 'does not go with --plan-in' m.dnn --machine=pcie2 --compare --plan-in 2.plan
+expect 0 'operators to measure' profile m.dnn --machine=pcie2 --plan-in 2.plan -o measure.cu
 expect 2 'needs --machine' m.dnn --compare
 expect 2 'needs --machine' m.dnn --sweep=devices=2
 expect 2 'does not go with -o' m.dnn --machine=pcie2 --compare -o x.cu
