@@ -11,7 +11,7 @@
 #include "../passes/plan_write.h"
 #include "../passes/profile.h"
 #include "../passes/report/network.h"
-#include "../passes/report/streams.h"
+#include "../passes/sim/streams.h"
 #include "../passes/report/trace.h"
 #include "../passes/search/cfn_write.h"
 #include "../passes/stats.h"
@@ -71,6 +71,7 @@ Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab
                    .plan_source = o->plan,
                    .strip_bytes = o->strip_bytes,
                    .time_limit = o->time_limit,
+                   .by_sum = o->by_sum,
                    .keeps_problem = o->emit_problem != NULL,
                    .problems = {.arena = d->arena}};
   if (d->prelude == NULL) d->prelude = parse_prelude(d->arena);
@@ -204,6 +205,7 @@ static void report_search(const Driver *d, const Search *search) {
   if (search->approximate > 0)
     fprintf(stderr, "; of %d tensor%s that many operators read the cost was counted for each of them", search->approximate, search->approximate == 1 ? "" : "s");
   fprintf(stderr, "\n");
+  if (search->refined) fprintf(stderr, "parcc: refined: as streams overlap the plan with that sum takes %.4g ms, this one less\n", search->unrefined * 1e3);
 }
 
 static const char *times_as_fast(Arena *arena, double times) {
@@ -213,9 +215,9 @@ static const char *times_as_fast(Arena *arena, double times) {
 
 // What is predicted of the program.
 static void report_predicted(const Driver *d, const Compilation *c) {
-  const Streams streams = streams_of_program(d->arena, c->program);
+  const double overlapped = streams_seconds(d->arena, c->program);
   fprintf(stderr, "parcc: predicted step time %.4g ms", c->predicted.step * 1e3);
-  if (streams.ranks.len > 0) fprintf(stderr, " (%.4g ms as streams overlap)", streams.seconds * 1e3);
+  if (!isnan(overlapped)) fprintf(stderr, " (%.4g ms as streams overlap)", overlapped * 1e3);
   fprintf(stderr, " on %s", machine_devices_text(d->arena, c->machine, mesh_ranks(&c->mesh)));
   if (d->data_step == INFINITY) fprintf(stderr, ", where data parallelism does not fit");
   else if (d->data_step > 0) fprintf(stderr, ", %s data parallelism (%.4g ms)", times_as_fast(d->arena, d->data_step / c->predicted.step), d->data_step * 1e3);
@@ -264,8 +266,8 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
 
 // Whether nobody wants to see what is between the plan and the program.
 static bool may_skip_stages(const Options *o) {
-  return !o->verbose && o->dump_after.len == 0 && o->dump_dir == NULL && o->stop_after == NULL && o->profile_out == NULL && o->dot == NULL &&
-         o->report == NULL;
+  return !o->verbose && o->dump_after.len == 0 && o->dump_dir == NULL && o->stop_after == NULL && o->profile == NULL &&
+         o->profile_out == NULL && o->dot == NULL && o->report == NULL;
 }
 
 static int compile(Driver *d) {

@@ -176,6 +176,13 @@ static int apply_strip_bytes(Parser *p, const char *value) {
   return -1;
 }
 
+static int apply_objective(Parser *p, const char *value) {
+  if (!str_eq(value, "overlap") && !str_eq(value, "sum")) return misuse("--objective: expected overlap or sum, found '%s'", value);
+  p->options->by_sum = str_eq(value, "sum");
+  p->options->objective_given = true;
+  return -1;
+}
+
 static int apply_time_limit(Parser *p, const char *value) {
   char *end;
   errno = 0;
@@ -318,6 +325,7 @@ static const OptionSpec table[] = {
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
     {0, "search", "NAME,...", apply_search, "who plans (several: only for --compare, --sweep and parcc profile): data (default), model, owt, megatron, fsdp, single; auto (default with --machine): the cheapest plan on its axes; optcnn: each layer in its own way; soybean, tofu: few bytes; flexflow: a random walk on a simulator"},
+    {0, "objective", "overlap|sum", apply_objective, "what auto makes small: what a step takes as streams overlap, from the plan with the least sum on (default), or the sum alone"},
     {0, "time-limit", "SECONDS", apply_time_limit, "a search ends after so long, with the best plan that it has found"},
     {0, "seed", "N", apply_seed, "of what flexflow draws at random (default 0)"},
     {0, "plan", "random:SEED", apply_plan, "the plan is drawn at random; with a NAME the same as --search"},

@@ -38,6 +38,7 @@ typedef struct Options {
   PlanSource plan;
   PlanSources searches; // all that --search names
   int64_t strip_bytes;
+  bool by_sum, objective_given; // auto gives the plan with the least sum; by --objective
   double time_limit; // seconds; 0: not given
   uint64_t seed;     // of planners that draw
   bool seed_given;

@@ -59,6 +59,8 @@ static int check_search(Options *o) {
   if (o->seed_given && !draws) return misuse("--seed goes with --search=flexflow");
   if (o->time_limit > 0 && !searched && !o->compare && o->sweep.parameter == NULL)
     return misuse("--time-limit goes with a search: --machine, and no other plan");
+  if (o->objective_given && (o->plan.kind != PLAN_AUTO || o->plan_in != NULL) && !o->compare && o->sweep.parameter == NULL)
+    return misuse("--objective goes with --search=auto");
   return -1;
 }
 

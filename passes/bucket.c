@@ -15,13 +15,10 @@
 // where an earlier one ended, if that makes it not much larger or smaller.
 #include "passes.h"
 
-// Of a bucket, in bytes. Large enough that starting a message takes no time beside sending it, small enough that the first
-// buckets of a large model are on their way while most of the backward pass is still to come.
-enum { LARGEST_BUCKET = 25 << 20 };
 enum { SHORT = 16384 }; // bytes: a message that takes as long as an empty one
 enum {
-  SMALLEST_PART = LARGEST_BUCKET / 2,
-  LARGEST_PART = LARGEST_BUCKET + LARGEST_BUCKET / 2
+  SMALLEST_PART = BUCKET_BYTES / 2,
+  LARGEST_PART = BUCKET_BYTES + BUCKET_BYTES / 2
 }; // to end at a like place
 
 typedef struct Bucket {
@@ -78,7 +75,7 @@ static bool may_wait(const Program *p, const Step *step) {
     if (step->pin[a] >= 0) return false;
   const ProgTensor *t = &p->tensors.at[step->collective->tensor];
   const Buffer *b = &p->buffers.at[t->buffer];
-  return t->type == TYPE_REAL && !b->persistent && b->bytes == t->bytes && b->bytes <= LARGEST_BUCKET &&
+  return t->type == TYPE_REAL && !b->persistent && b->bytes == t->bytes && b->bytes <= BUCKET_BYTES &&
          same_everywhere(p, step->collective->count);
 }
 
@@ -280,7 +277,7 @@ static int make_way(Bucketer *k, int number) {
   Bucket *bucket = &k->open.at[number];
   int64_t bytes, further = bytes_to_end(k, bucket);
   const int n = members_to_end(k, bucket, &bytes);
-  if (further > 0 && (n == 0 || further - LARGEST_BUCKET < LARGEST_BUCKET - bytes)) {
+  if (further > 0 && (n == 0 || further - BUCKET_BYTES < BUCKET_BYTES - bytes)) {
     bucket->limit = further;
     return number;
   }
@@ -294,7 +291,7 @@ static int make_way(Bucketer *k, int number) {
   close_bucket(k, number);
   if (rest.places.len == 0) return k->open.len;
   rest.id = ++k->n_buckets;
-  rest.limit = LARGEST_BUCKET;
+  rest.limit = BUCKET_BYTES;
   for (int i = 0; i < rest.places.len; i++)
     k->bucket_of[k->program->tensors.at[k->out.at[rest.places.at[i]]->collective->tensor].buffer] = rest.id;
   vec_push(k->program->arena, &k->open, rest);
@@ -311,7 +308,7 @@ static void join_bucket(Bucketer *k, const Step *step, bool soon) {
   if (i == k->open.len)
     vec_push(
         k->program->arena, &k->open,
-        (Bucket){.id = ++k->n_buckets, .axes = c->axes, .reduce = c->reduce, .soon = soon, .limit = LARGEST_BUCKET});
+        (Bucket){.id = ++k->n_buckets, .axes = c->axes, .reduce = c->reduce, .soon = soon, .limit = BUCKET_BYTES});
   k->open.at[i].bytes += bytes;
   k->bucket_of[buffer] = k->open.at[i].id;
   vec_push(k->program->arena, &k->open.at[i].places, k->out.len);

@@ -13,6 +13,7 @@ double compare_speed_up(const Comparison *c, const Outcome *o) {
 static void add_head(Table *t, const Machine *machine) {
   table_add_column(t, "planner", false);
   table_add_column(t, "step", true);
+  table_add_column(t, "overlapped", true);
   table_add_column(t, "compute", true);
   table_add_column(t, "update", true);
   for (int l = 0; l < machine->n_levels; l++) table_add_column(t, machine->level[l].name, true);
@@ -33,6 +34,7 @@ static const char *remark(Arena *arena, const Comparison *c, const Outcome *o) {
   Text text = {.arena = arena};
   if (used < of) text_printf(&text, "uses %d of the devices", used);
   if (!str_eq(mesh, mesh_text(arena, &c->compilation->mesh))) text_printf(&text, "%smesh %s", text.len > 0 ? "; " : "", mesh);
+  if (o->search.refined) text_printf(&text, "%srefined: what has the least sum, %.4g, takes %.4g as streams overlap", text.len > 0 ? "; " : "", o->search.cost * 1e3, o->search.unrefined * 1e3);
   if (o->search.how != NULL) text_printf(&text, "%s%s", text.len > 0 ? "; " : "", o->search.how);
   return text.len > 0 ? text_str(&text) : "";
 }
@@ -43,6 +45,7 @@ static void add_row(Table *t, const Comparison *c, const Outcome *o) {
   int n = 1;
   const double times = compare_speed_up(c, o);
   row.cell[n++] = outcome_ms(arena, o, o->cost.step);
+  row.cell[n++] = outcome_ms(arena, o, o->overlapped);
   row.cell[n++] = outcome_ms(arena, o, o->cost.compute);
   row.cell[n++] = outcome_ms(arena, o, o->cost.update);
   for (int l = 0; l < c->compilation->machine->n_levels; l++) row.cell[n++] = outcome_ms(arena, o, o->cost.communication[l]);

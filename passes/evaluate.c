@@ -7,6 +7,7 @@
 #include "planning.h"
 #include "route.h"
 #include "search/search.h"
+#include "sim/streams.h"
 
 // Owns its graphs, its problems and, but for what is to stay, its memory.
 static Compilation copy_compilation(const Compilation *c, Arena *arena) {
@@ -62,8 +63,9 @@ static void lower(Compilation *copy, Evaluation *found) {
   pass_apply_plan(copy->model->init, &copy->mesh, copy->cost);
   pass_apply_plan(copy->model->eval, &copy->mesh, copy->cost);
   if (copy->machine->profile != NULL) found->profile = profile_use(copy);
-  for (int pass = pipeline_find("apply-plan") + 1; pass <= pipeline_find("plan-memory"); pass++) pipeline[pass].run(copy);
+  for (int pass = pipeline_find("apply-plan") + 1; pass < pipeline_len; pass++) pipeline[pass].run(copy);
   found->arena_bytes = copy->program->arena_bytes;
+  found->overlapped = streams_seconds(copy->arena, copy->program);
 }
 
 // It is lowered where its tensors have more bytes than `few`, unless what is stored has more than `many`. lowered: gets the copy if it
@@ -80,7 +82,9 @@ static Evaluation evaluate(const Compilation *c, const Plan *plan, double few, d
   return found;
 }
 
-Evaluation evaluate_plan(const Compilation *c, const Plan *plan) { return evaluate(c, plan, -1, INFINITY, NULL); }
+Evaluation evaluate_program(const Compilation *c, const Plan *plan, Compilation **lowered) { return evaluate(c, plan, -1, INFINITY, lowered); }
+
+Evaluation evaluate_plan(const Compilation *c, const Plan *plan) { return evaluate_program(c, plan, NULL); }
 
 Evaluation evaluate_cost(const Compilation *c, const Plan *plan) { return evaluate(c, plan, INFINITY, INFINITY, NULL); }
 

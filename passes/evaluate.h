@@ -10,6 +10,7 @@ typedef struct Evaluation {
   Cost cost;           // of a training step
   TensorBytes tensors;
   int64_t arena_bytes; // that a device needs; 0: not asked for
+  double overlapped;   // what a step takes as its streams overlap (sim/streams.h), where the bytes are known; NAN: too many devices do different things
   ProfileUse profile;  // of the machine, where it has one and all is asked for
 } Evaluation;
 
@@ -21,8 +22,10 @@ Compilation *evaluate_copy(const Compilation *c, const Plan *plan, Arena *arena)
 // A copy whose training graph comes in so many microbatches, for plans that do. The number is one that the model can have.
 Compilation *evaluate_in_microbatches(const Compilation *c, int number, Arena *arena);
 
-// The passes from "plan" to "plan-memory": the figures are those that the compiler prints for the plan. The mesh is the plan's.
+// All passes from "plan" on: the figures are those that the compiler prints for the plan. The mesh is the plan's.
 Evaluation evaluate_plan(const Compilation *c, const Plan *plan);
+// The same. *lowered: the copy, in an arena of its own that is the caller's then; NULL: it is no plan of this model.
+Evaluation evaluate_program(const Compilation *c, const Plan *plan, Compilation **lowered);
 // The cost alone, which is known much earlier.
 Evaluation evaluate_cost(const Compilation *c, const Plan *plan);
 // All that says whether it fits the device of the machine: where it certainly does the bytes are not asked for. *lowered (or NULL): the

@@ -1,6 +1,9 @@
 #include "outcome.h"
 
+#include <math.h>
+
 #include "evaluate.h"
+#include "sim/streams.h"
 
 Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *plan, const char *refused, const Search *search,
                    double seconds) {
@@ -11,6 +14,7 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
   o.mesh = plan->mesh;
   o.reason = found.refused;
   o.cost = found.cost;
+  o.overlapped = found.overlapped;
   o.profile = found.profile;
   o.memory = (double)found.arena_bytes;
   if (o.memory > c->machine->device.memory) o.reason = machine_lacks_text(c->arena, c->machine, o.memory);
@@ -20,6 +24,7 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
 Outcome outcome_of_compiled(const Compilation *c, ProfileUse profile, double seconds) {
   Outcome o = {.planner = plan_source_text(c->arena, &c->plan_source), .mesh = c->plan.mesh, .batch = c->model->batch, .cost = c->predicted,
                .profile = profile, .search = c->search, .seconds = seconds};
+  o.overlapped = streams_seconds(c->arena, c->program);
   o.memory = (double)c->program->arena_bytes;
   if (o.memory > c->machine->device.memory) o.reason = machine_lacks_text(c->arena, c->machine, o.memory);
   return o;
@@ -28,7 +33,7 @@ Outcome outcome_of_compiled(const Compilation *c, ProfileUse profile, double sec
 // ---- for people ----------------------------------------------------------------------------------------------------
 
 const char *outcome_ms(Arena *arena, const Outcome *o, double seconds) {
-  return o->reason == NULL ? arena_printf(arena, "%.4g", seconds * 1e3) : "-";
+  return o->reason == NULL && !isnan(seconds) ? arena_printf(arena, "%.4g", seconds * 1e3) : "-";
 }
 
 const char *outcome_seconds(Arena *arena, const Outcome *o) {
@@ -69,6 +74,8 @@ static void json_search(Json *json, const Search *search) {
   json_real(json, "search_cost", search->cost);
   json_real(json, "search_bound", search->bound);
   json_real(json, "search_gap", search_gap(search));
+  if (search->unrefined > 0) json_real(json, "search_overlapped_seconds", search->unrefined);
+  json_bool(json, "search_refined", search->refined);
   if (search->how != NULL) json_string(json, "search_said", search->how);
 }
 
@@ -83,6 +90,7 @@ void json_outcome(Json *json, const Outcome *o, const Machine *machine) {
   if (o->reason != NULL) json_string(json, "reason", o->reason);
   if (o->memory > 0) json_count(json, "peak_bytes", o->memory);
   if (o->reason == NULL) json_cost(json, &o->cost, machine);
+  if (o->reason == NULL) json_real(json, "overlapped_seconds", o->overlapped);
   if (o->reason == NULL && machine->profile != NULL) {
     json_count(json, "measured_operators", o->profile.measured);
     json_count(json, "measurable_operators", o->profile.of);

@@ -11,6 +11,7 @@ typedef struct Outcome {
   int64_t batch;
   const char *reason; // why there is no plan, or none that fits; NULL: there is one
   Cost cost;          // of a training step
+  double overlapped;  // what it takes as the streams of the program overlap; NAN: not known
   ProfileUse profile; // of the machine: how many of its operators were measured
   double memory;      // bytes that are planned for a device; 0: there is no plan
   Search search;
@@ -25,7 +26,7 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
 Outcome outcome_of_compiled(const Compilation *c, ProfileUse profile, double seconds);
 
 // Cells of tables: "-" where there is nothing to tell.
-const char *outcome_ms(Arena *arena, const Outcome *o, double seconds);
+const char *outcome_ms(Arena *arena, const Outcome *o, double seconds); // NAN: nothing
 const char *outcome_seconds(Arena *arena, const Outcome *o); // that planning took
 const char *outcome_measured(Arena *arena, const Outcome *o); // "12/30" operators: the times of the others are formulas
 const char *outcome_gib(Arena *arena, const Outcome *o);

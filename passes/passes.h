@@ -34,7 +34,9 @@ int64_t rematerialise_least(int64_t strip_bytes); // least_bytes of a compilatio
 const bool *rematerialise_bulges(Graph *train);
 // From the sharded graphs of the model to c->program: steps without order between streams and without places.
 void pass_lower(Compilation *c);
-// Reductions over the same ranks become one.
+// Reductions over the same ranks become one, of at most so many bytes. Large enough that starting a message takes no time beside sending
+// it, small enough that the first buckets of a large model are on their way while most of the backward pass is still to come.
+enum { BUCKET_BYTES = 25 << 20 };
 void pass_bucket(Compilation *c);
 // Stored tensors are brought together before their layer begins.
 void pass_fetch_ahead(Compilation *c);

@@ -91,7 +91,7 @@ void pipeline_run(Compilation *c, int pass) {
 }
 
 int pipeline_take_lowered(Compilation *c) {
-  static const char last[] = "plan-memory";
+  const char *last = pipeline[pipeline_len - 1].name;
   if (c->lowered == NULL) return -1;
   c->model = c->lowered->model;
   c->cost = c->lowered->cost;
@@ -100,7 +100,7 @@ int pipeline_take_lowered(Compilation *c) {
   c->lowered = NULL;
   verify_graphs(c, last);
   program_verify(c->program, last);
-  return pipeline_find(last);
+  return pipeline_len - 1;
 }
 
 void pipeline_print(const Compilation *c, Text *out) {

@@ -15,10 +15,12 @@ typedef struct Search {
   bool done;
   SearchUnit unit;
   double cost, bound; // of the plan that it found, and of any that it searched at least (0: nothing is proved); INFINITY: it found none that fits, there is none
-  bool of_step;       // both are of the step that is predicted, and the bound is of all plans on `mesh` that were searched: the plan may
+  bool of_step;       // both are of the step that is predicted, but for `refined`, and the bound is of all plans on `mesh` that were searched: the plan may
                       // be of another planner, and cheaper than those; else they are of the planner's own sum and choices
   Mesh mesh;          // with of_step: that was searched
   int ways;           // with of_step: in how many different ways an operator is divided along its axes at most; 0: in any number
+  bool refined;       // with of_step: the plan is another one than that of which both are: where streams overlap it takes less
+  double unrefined;   // what that one takes so, in seconds; 0: not known
   bool simulated;     // the cost is of a simulation, in which what can overlaps
   bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once
@@ -38,6 +40,7 @@ typedef struct Compilation {
   int64_t strip_bytes; // what is larger is made again or computed in strips of about this size; 0: never
   double time_limit;   // seconds that a search may take, or 0: it ends by itself, the same way every time
   bool any_plan;       // it is only asked whether there is a plan that fits: a search may end with the first one
+  bool by_sum;        // the plan of a search is the one with the least sum, however its streams overlap
   bool keeps_problem; // what a search solves is wanted (search.problem)
   bool keeps_lowered; // and what it lowers to see whether its plan fits (lowered)
   Plan plan;         // as read from a file; from pass "plan" on as made
@@ -47,7 +50,7 @@ typedef struct Compilation {
   Search search;
   Cost predicted;        // of a training step, from pass "apply-plan" on, where there is a machine
   Program *program; // from pass "lower" on
-  struct Compilation *lowered; // by a search: a copy with its plan as it is after the pass "plan-memory"; or NULL
+  struct Compilation *lowered; // by a search: a copy with its plan as it is after the last pass; or NULL
 } Compilation;
 
 typedef struct Pass {

@@ -3,6 +3,7 @@
 #include "demands.h"
 #include "evaluate.h"
 #include "planning.h"
+#include "sim/overlap.h"
 
 struct Pricing {
   const Compilation *c;
@@ -43,7 +44,7 @@ static bool is_of_this_graph(const Pricing *p, const Plan *plan) {
 Price pricing_of(Pricing *p, const Plan *plan, double enough) {
   if (!is_of_this_graph(p, plan)) {
     const Evaluation found = evaluate_cost(p->c, plan);
-    return (Price){found.cost.step, found.tensors};
+    return (Price){.seconds = found.cost.step, .tensors = found.tensors};
   }
   Arena *arena = arena_new();
   Mesh mesh = plan->mesh;
@@ -52,10 +53,11 @@ Price pricing_of(Pricing *p, const Plan *plan, double enough) {
   plan_resolve_stored(&planner);
   plan_settle(&planner, p->model.train);
   const CostModel model = cost_model(arena, p->c->machine, &mesh, p->model.f64);
-  Price price = {cost_of_graph(&model, p->model.train).step, tensor_bytes(&model, p->model.train)}; // no change of layout is in it
+  Price price = {.seconds = cost_of_graph(&model, p->model.train).step, .tensors = tensor_bytes(&model, p->model.train)}; // no change of layout is in it
   if (price.seconds < enough) {
     const Demands demands = demands_of_graph(arena, p->model.train, &mesh, &model);
     price.seconds += demands_amount(&demands);
+    price.overlapped = overlap_of_graph(arena, &model, &demands);
   }
   arena_free(arena);
   return price;

@@ -16,6 +16,7 @@ TensorBytes tensor_bytes(const CostModel *model, const Graph *train);
 
 typedef struct Price {
   double seconds;      // what evaluate_cost finds for the step, summed in another order; less only where something is reduced for reports alone
+  double overlapped;   // about what it takes as streams overlap (sim/overlap.h); 0: not asked for
   TensorBytes tensors; // as operators make them: changes of layout make more
 } Price;
 

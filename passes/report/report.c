@@ -4,9 +4,9 @@
 
 #include "../../ir/profile.h"
 #include "../plan_write.h"
+#include "../sim/streams.h"
 #include "../stats.h"
 #include "occupancy.h"
-#include "streams.h"
 #include "traffic.h"
 
 enum { POINTS = 1000, ROWS = 8 }; // of memory over a step; ranks whose time line is shown

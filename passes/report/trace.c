@@ -1,8 +1,8 @@
 #include "trace.h"
 
 #include "../../ir/json.h"
+#include "../sim/streams.h"
 #include "occupancy.h"
-#include "streams.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // auto: of all assignments of candidates to groups (problem.h) the one whose step costs least, by exact elimination (cfn.h), among
 // those that fit (fit.h), or that can be made to (lean.h); with fewer devices where more are slower (fewer.h); or the plan of another planner, if that is cheaper: some
-// do what is no candidate.
+// do what is no candidate. From there it goes to one that takes less as streams overlap (refine.h).
 #include <math.h>
 
 #include "contest.h"
@@ -8,6 +8,7 @@
 #include "fewer.h"
 #include "fit.h"
 #include "lean.h"
+#include "refine.h"
 #include "search.h"
 
 // Entries of tables: some seconds, unless a time is given.
@@ -73,7 +74,7 @@ static CfnSolution solve(SearchProblem *problem, int64_t budget) {
 
 // The assignment that costs least, and if it does not fit what does: then the plans of the other planners say first what that may cost.
 // Leaves in c->search what is proved of it.
-static void search_all(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
+static void search_all(Compilation *c, Contest *contest, Refinement *refinement, SearchProblem *problem, int64_t budget) {
   const CfnSolution solution = solve(problem, budget);
   const Plan plan = problem_plan(problem->arena, problem, solution.value);
   const bool too_much = fit_is_too_much(c, problem, solution.value), fits = !too_much && contest_offer(contest, &plan, NULL) == 0;
@@ -81,12 +82,13 @@ static void search_all(Compilation *c, Contest *contest, SearchProblem *problem,
   c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget / 2);
   if (too_much && !contest->fits) contest_offer(contest, &plan, NULL); // it may be what needs least
   c->search.of_fitting = !fits;
+  if (fits && !c->by_sum) refine_add_optima(refinement, problem, &solution);
   note_problem(c, fits ? problem->solved : &problem->cfn); // with its limits
 }
 
 // The same with the devices of each level in factors, if the machine's mesh is done with and that is not too much. What is proved of
 // the machine's mesh stays where the factors' is not. Gives what is to be said then, or NULL.
-static const char *search_factors(Compilation *c, Contest *contest, int64_t budget) {
+static const char *search_factors(Compilation *c, Contest *contest, Refinement *refinement, int64_t budget) {
   Factors factors;
   if (c->mesh_given || contest_is_less(c->search.bound, contest->cost) || !factors_of_mesh(c->arena, &c->mesh, &factors)) return NULL;
   const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = factors_candidates, .ctx = &factors, .most = FACTORS_MOST};
@@ -97,6 +99,7 @@ static const char *search_factors(Compilation *c, Contest *contest, int64_t budg
   contest_offer(contest, &merged, NULL);
   contest_offer(contest, &plan, NULL); // unequal blocks are others on fewer axes
   const bool proved = !contest_is_less(solution.bound, solution.cost);
+  if (!c->by_sum) refine_add_optima(refinement, problem, &solution);
   if (proved) note_problem(c, problem->solved);
   close_problem(c, problem);
   if (!proved)
@@ -109,10 +112,10 @@ static const char *search_factors(Compilation *c, Contest *contest, int64_t budg
 }
 
 // Whether anything fits: what takes least time to find out first.
-static void search_any(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
+static void search_any(Compilation *c, Contest *contest, Refinement *refinement, SearchProblem *problem, int64_t budget) {
   if (problem != NULL && !fit_is_possible(c, problem)) return;
   contest_offer_planners(contest, PLAN_AUTO);
-  if (!contest->fits && problem != NULL) search_all(c, contest, problem, budget);
+  if (!contest->fits && problem != NULL) search_all(c, contest, refinement, problem, budget);
   lean_offer(contest);
 }
 
@@ -147,7 +150,6 @@ static void search_fewer(Compilation *c, Contest *contest, int64_t budget) {
 
 // The best plan, and what was lowered of it.
 static Plan end_contest(Compilation *c, const Contest *contest) {
-  if (contest->fits) c->search.cost = contest->cost;
   if (contest->lowered != NULL) arena_own(c->arena, contest->lowered->arena);
   c->lowered = contest->lowered;
   return contest->plan;
@@ -157,28 +159,31 @@ Plan search_auto(Compilation *c) {
   const ProblemSpace all = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
   const int64_t budget = c->time_limit > 0 ? UNLIMITED : BUDGET;
   Contest contest = contest_new(c);
+  Refinement refinement = {.contest = &contest};
   SearchProblem *problem = open_problem(c, &contest, &c->mesh, &all);
   const bool searched = problem != NULL, too_large = !searched && !contest_is_over(&contest);
   c->search = (Search){.done = true, .cost = INFINITY, .bound = INFINITY, .of_step = true, .mesh = c->mesh};
   if (c->any_plan) {
-    search_any(c, &contest, problem, budget / 16);
+    search_any(c, &contest, &refinement, problem, budget / 16);
+    if (contest.fits) c->search.cost = contest.cost;
     close_problem(c, problem);
     return end_contest(c, &contest);
   }
-  if (searched) search_all(c, &contest, problem, budget);
+  if (searched) search_all(c, &contest, &refinement, problem, budget);
   else c->search.bound = 0;
   close_problem(c, problem);
   const char *finer = NULL;
   if (contest.fits && !c->search.of_fitting) { // fewer devices have less memory
     search_fewer(c, &contest, budget);
-    if (searched) finer = search_factors(c, &contest, budget);
+    if (searched) finer = search_factors(c, &contest, &refinement, budget);
   }
   const double found = contest.fits && contest.name == NULL ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
   lean_offer(&contest);
-  const Plan plan = end_contest(c, &contest);
+  if (contest.fits) c->search.cost = contest.cost;
   // Costs are sums of the same in another order. A plan of which that is not so is none of those of which something is proved.
   if (contest.fits && !contest_is_less(c->search.bound, contest.cost) && !contest_is_less(contest.cost, c->search.bound)) c->search.bound = contest.cost;
   c->search.how = how(c, &contest, found, finer, too_large);
-  return plan;
+  if (contest.fits && !c->by_sum) refine(&refinement, &c->search);
+  return end_contest(c, &contest);
 }

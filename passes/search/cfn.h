@@ -23,6 +23,7 @@ typedef struct CfnFunction {
   int var[CFN_MAX_ARITY]; // different ones
   int n_classes[CFN_MAX_ARITY];
   const int *class_of[CFN_MAX_ARITY]; // [n_values of the variable]: 0 .. n_classes - 1
+  int tag;            // the caller's: what it is of
   const double *cost; // over the classes, row-major, >= 0. Functions that are alike share tables: pointers are equal.
 } CfnFunction;
 

@@ -25,6 +25,15 @@ static Pricing *pricing_in(Contest *contest) {
 
 Price contest_price(Contest *contest, const Plan *plan, double enough) { return pricing_of(pricing_in(contest), plan, enough); }
 
+void contest_keep(Contest *contest, Compilation *lowered) {
+  Compilation *before = contest->lowered == lowered ? NULL : contest->lowered;
+  contest->lowered = lowered;
+  if (before != NULL) arena_free(before->arena);
+  if (lowered == NULL || contest->c->keeps_lowered) return;
+  arena_free(lowered->arena);
+  contest->lowered = NULL;
+}
+
 // A plan that its price does not rule out.
 static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name, const TensorBytes *tensors) {
   const double memory = contest->c->machine->device.memory;
@@ -77,6 +86,7 @@ static int list_entrants(Contest *contest, PlanSourceKind but, Entrant *entrants
     if (e->kind == but || e->kind == PLAN_FLEXFLOW || (plan_source_searched(e->kind) && contest_is_over(contest))) continue;
     if (evaluate_planner_on(contest->c, model, (PlanSource){.kind = e->kind}, &e->plan, &search) != NULL) continue;
     e->price = contest_price(contest, &e->plan, enough);
+    vec_push(contest->c->arena, &contest->rivals, ((Rival){plan_source_name(e->kind), e->plan, e->price}));
     n++;
   }
   return n;

@@ -6,6 +6,13 @@
 #include "../evaluate.h"
 #include "../pricing.h"
 
+// The plan of another planner.
+typedef struct Rival {
+  const char *name; // of the planner; NULL: it was searched
+  Plan plan;
+  Price price;
+} Rival;
+
 typedef struct Contest {
   const Compilation *c;
   double until;     // time (steady_seconds) at which it is to end; 0: none
@@ -17,6 +24,7 @@ typedef struct Contest {
   int64_t need;     // bytes of a device, where it does not fit
   const char *name; // of the planner that made it; NULL: it was searched
   bool entered;     // the plans of the other planners have been offered
+  VEC(Rival) rivals; // these, with what is known of their prices
   Pricing *pricing; // NULL: no plan has been priced
 } Contest;
 
@@ -30,6 +38,8 @@ bool contest_is_less(double cost, double than);
 Price contest_price(Contest *contest, const Plan *plan, double enough);
 // Offers a plan, which is copied if it is taken. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
+// Keeps a program, which may be NULL, in place of the one before, if the compilation keeps any.
+void contest_keep(Contest *contest, Compilation *lowered);
 // Offers the plans of all planners that have a name, but for one. Once. When the time is up those that search are left out.
 void contest_offer_planners(Contest *contest, PlanSourceKind but);
 

@@ -36,7 +36,7 @@ typedef struct SearchProblem {
   Planner planner; // without lines
   Groups groups;
   Candidates *of;  // by group
-  Cfn cfn;         // variable i is group i
+  Cfn cfn;         // variable i is group i; tags of functions of groups alone: what their tensors are (TensorRole)
   int n_approximate; // tensors whose changes of layout cfn counts for each group alone (tables.h), since too many groups touch them
   struct Tables *tables; // (tables.h)
   const Cfn *solved;     // the network that problem_solve solved last

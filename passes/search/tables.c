@@ -132,7 +132,7 @@ static const double *table_of(Tables *t, const Shared *shared) {
 }
 
 static CfnFunction function_of(Tables *t, const Shared *shared) {
-  CfnFunction f = {.arity = shared->n, .cost = table_of(t, shared)};
+  CfnFunction f = {.arity = shared->n, .tag = shared->tensor->role, .cost = table_of(t, shared)};
   for (int i = 0; i < shared->n; i++) {
     f.var[i] = shared->port[i]->group;
     f.n_classes[i] = shared->port[i]->n_states;

@@ -30,7 +30,7 @@ def names(folder, suffix):
 def compare(model, machine, devices, options):
     """What the planners say: None where the machine has not so many devices."""
     command = [os.environ["PARCC"], os.path.join(ROOT, "samples", model + ".dnn"), f"--machine={machine}", f"--devices={devices}",
-               "--compare", "--json", f"--search={PLANNERS}", *options]
+               "--compare", "--json", f"--search={PLANNERS}", "--objective=sum", *options]
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode == 2:
         return None

@@ -31,7 +31,7 @@ def compare(model, machine, devices, planners, **defines):
     """What the planners come to, by name; None where a plan does not fit."""
     words = [word for name, value in defines.items() for word in ("-D", f"{name}={value}")]
     said = subprocess.run([os.environ["PARCC"], os.path.join(ROOT, "samples", model + ".dnn"), *words, f"--machine={machine}",
-                           f"--devices={devices}", f"--search={','.join(planners)}", "--compare", "--json"],
+                           f"--devices={devices}", f"--search={','.join(planners)}", "--compare", "--objective=sum", "--json"],
                           text=True, stdout=subprocess.PIPE, check=True).stdout
     return {of["planner"]: of if of["fits"] else None for of in json.loads(said)["planners"]}
 

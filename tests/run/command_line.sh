@@ -163,6 +163,8 @@ expect 0 "searched: .* ms by the planner's own sum, none of its choices comes to
 expect 0 "searched: .* MB by the planner's own sum, none of its choices comes to less" m.dnn --machine=pcie2 --search=soybean -o auto.cu
 expect 2 'time-limit goes with a search' m.dnn --time-limit=1
 expect 2 'time-limit goes with a search' m.dnn --machine=pcie2 --search=data --time-limit=1
+expect 2 'objective: expected overlap or sum' m.dnn --machine=pcie2 --objective=both
+expect 2 'objective goes with --search=auto' m.dnn --machine=pcie2 --search=data --objective=sum
 for seconds in 0 -1 nan x 1e9 inf 0x10 ' 1' ''; do expect 2 "time-limit: expected seconds, more than 0 and at most 1000000, found '$seconds'" m.dnn --time-limit="$seconds"; done
 expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 --emit-problem=m.cfn
@@ -273,7 +275,7 @@ check "--quiet says nothing of it" [ ! -s stderr ]
 
 "$PARCC" m.dnn --ranks 2 --plan-out 2.plan
 expect 0 '^auto .* 0 ' m.dnn --machine=pcie2 --compare
-check "a gap is of the step: planners with a sum of their own have none" [ "$(awk '/^(optcnn|soybean|tofu) / { printf "%s", $10 }' stdout)" = --- ]
+check "a gap is of the step: planners with a sum of their own have none" [ "$(awk '/^(optcnn|soybean|tofu) / { printf "%s", $11 }' stdout)" = --- ]
 check "--compare writes no program" [ ! -e m_par.cu ]
 expect 0 '^{.*"planner": "owt"' m.dnn --machine=pcie2 --compare --search=data,owt --json
 expect 0 '^auto  *3 ' m.dnn --machine=p100x4x4 --sweep devices=1..4+1

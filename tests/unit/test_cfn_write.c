@@ -13,7 +13,7 @@ static Cfn small_network(Arena *arena) {
   Cfn cfn = {.arena = arena, .constant = 0.125, .n_limits = 1, .limit = {2}};
   vec_push(arena, &cfn.variables, (CfnVariable){"layer(1).y", 3, a, {weight}});
   vec_push(arena, &cfn.variables, (CfnVariable){"a\" b", 2, b, {NULL}});
-  vec_push(arena, &cfn.functions, (CfnFunction){2, {0, 1}, {2, 2}, {classes_of_a, classes_of_b}, table});
+  vec_push(arena, &cfn.functions, (CfnFunction){2, {0, 1}, {2, 2}, {classes_of_a, classes_of_b}, 0, table});
   return cfn;
 }
 
@@ -25,7 +25,7 @@ static Cfn network_of_classes(Arena *arena) {
   int *odd = NEW_ARRAY(arena, int, N);
   for (int v = 0; v < N; v++) odd[v] = v % 2;
   for (int x = 0; x < 2; x++) vec_push(arena, &cfn.variables, (CfnVariable){"v", N, NEW_ARRAY(arena, double, N), {NULL}});
-  for (int i = 0; i < 2; i++) vec_push(arena, &cfn.functions, (CfnFunction){2, {0, 1}, {2, 2}, {odd, odd}, table});
+  for (int i = 0; i < 2; i++) vec_push(arena, &cfn.functions, (CfnFunction){2, {0, 1}, {2, 2}, {odd, odd}, 0, table});
   vec_push(arena, &cfn.functions, (CfnFunction){.arity = 0, .cost = table});
   return cfn;
 }

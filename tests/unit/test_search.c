@@ -13,7 +13,7 @@
 #include "../../passes/search/tables.h"
 #include "check.h"
 
-enum { MODELS = 300, FACTORED = 20, LEAST_PLANS = 8, MOST_PLANS = 400, PRICED = 8 }; // every PRICED-th plan is priced, too
+enum { MODELS = 300, FACTORED = 20, LEAST_PLANS = 8, MOST_PLANS = 400, PRICED = 8, REFINED = 8 }; // every PRICED-th plan is priced, too; of every REFINED-th model the plan is refined
 
 static uint64_t state;
 static int below(int n) {
@@ -148,6 +148,7 @@ static void open_text(Trial *t, const ElabOptions *options) {
   t->c.arena = t->c.problems.arena = t->arena;
   t->c.machine = &t->machine;
   t->c.plan_source.kind = PLAN_AUTO;
+  t->c.by_sum = true;
   t->c.model = elab_model(t->arena, parse_prelude(t->arena), parse_text(t->arena, "m.dnn", t->text, strlen(t->text)), options);
   for (int pass = 0; pass < pipeline_find("plan"); pass++) pipeline_run(&t->c, pass);
   cost_mark_inlined(t->c.model->train);
@@ -264,6 +265,20 @@ static void try_auto(Trial *t) {
   divided += !near(best.of_space, t->found[0].cost.step);
 }
 
+// What is refined takes no longer as streams overlap than the plan with the least sum, and what is proved is of that one.
+static void try_refined(Trial *t) {
+  Search by_sum, search;
+  Plan first, plan;
+  CHECK(evaluate_planner(&t->c, (PlanSource){.kind = PLAN_AUTO}, &first, &by_sum) == NULL);
+  t->c.by_sum = false;
+  CHECK(evaluate_planner(&t->c, (PlanSource){.kind = PLAN_AUTO}, &plan, &search) == NULL);
+  t->c.by_sum = true;
+  const Evaluation before = evaluate_plan(&t->c, &first), after = evaluate_plan(&t->c, &plan);
+  CHECK(search.cost == by_sum.cost && search.bound == by_sum.bound && !by_sum.refined);
+  CHECK(near(search.unrefined, before.overlapped) && after.overlapped <= before.overlapped && (after.overlapped < before.overlapped) == search.refined);
+  CHECK((double)after.arena_bytes <= t->machine.device.memory);
+}
+
 // A limit that the cheapest plan does not keep; 0: there is none.
 static double random_limit(const Trial *t) {
   const double least = least_cost(t, INFINITY);
@@ -293,6 +308,7 @@ static bool try_model(int number, bool factored) {
   if (tried) {
     try_plans(&t);
     try_auto(&t);
+    if (number % REFINED == 0) try_refined(&t);
     if (t.large && !factored) try_limited(&t);
   }
   arena_free(t.arena);

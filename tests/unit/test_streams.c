@@ -1,7 +1,7 @@
 // When steps run: streams, events, and ranks that wait for each other.
 #include <string.h>
 
-#include "../../passes/report/streams.h"
+#include "../../passes/sim/streams.h"
 #include "check.h"
 
 typedef struct Fixture {

@@ -99,3 +99,8 @@ Streams streams_of_program(Arena *arena, const Program *p) {
   for (int i = 0; i < run.n; i++) streams.seconds = fmax(streams.seconds, fmax(run.clock[i].now[STREAM_COMPUTE], run.clock[i].now[STREAM_COMM]));
   return streams;
 }
+
+double streams_seconds(Arena *scratch, const Program *p) {
+  const Streams streams = streams_of_program(scratch, p);
+  return streams.ranks.len > 0 ? streams.seconds : NAN;
+}
