@@ -191,10 +191,11 @@ static const Expr *resolve(Stmt *s, const Expr *body) {
   return x.failed ? NULL : result;
 }
 
-// Whether the value of an int expression comes from indices or int tensors rather than from constants only.
+// Whether the value of an int expression comes from indices, int tensors or int(...) rather than from constants only.
 static bool has_int_source(const Expr *body) {
   if (body->kind == EXPR_ACCESS || body->kind == EXPR_INDEX) return true;
   if (body->kind != EXPR_CALL || body->type == TYPE_BOOL) return false;
+  if (body->call.fn == FN_int) return true;
   for (int i = body->call.fn == FN_select; i < fn_arity(body->call.fn); i++)
     if (has_int_source(body->call.arg[i])) return true;
   return false;

@@ -23,7 +23,7 @@ typedef void VisitFn(void *ctx, int tensor);
 static void visit_smooth(const Graph *graph, const Expr *e, VisitFn *visit, void *ctx) {
   if (e->kind == EXPR_ACCESS && graph_tensor(graph, e->access.tensor)->type == TYPE_REAL) visit(ctx, e->access.tensor);
   if (e->kind != EXPR_CALL || e->type == TYPE_BOOL) return;
-  if (e->call.fn == FN_stop || e->call.fn == FN_floor || e->call.fn == FN_one) return;
+  if (e->call.fn == FN_stop || e->call.fn == FN_floor || e->call.fn == FN_int || e->call.fn == FN_one) return;
   for (int i = e->call.fn == FN_select; i < fn_arity(e->call.fn); i++) visit_smooth(graph, e->call.arg[i], visit, ctx);
 }
 

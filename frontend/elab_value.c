@@ -135,7 +135,8 @@ static Value run_value(Elab *e, Loc loc, Fn fn, const Value *args) {
 
 static bool returns_int(Fn fn, const Value *args) {
   switch (fn) {
-  case FN_floor: return true;
+  case FN_floor:
+  case FN_int: return true;
   case FN_add:
   case FN_sub:
   case FN_mul:

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-typedef enum FnType { SAME, REAL, BOOL, SECOND } FnType;
+typedef enum FnType { SAME, REAL, INT, BOOL, SECOND } FnType;
 
 static const struct FnInfo {
   const char *name;
@@ -49,7 +49,8 @@ double fn_eval(Fn fn, double a, double b, double c) {
   case FN_cos: return cos(a);
   case FN_tanh: return tanh(a);
   case FN_erf: return erf(a);
-  case FN_floor: return floor(a);
+  case FN_floor:
+  case FN_int: return floor(a);
   case FN_eq: return a == b;
   case FN_ne: return a != b;
   case FN_lt: return a < b;
@@ -151,6 +152,7 @@ static ScalarType wider(ScalarType a, ScalarType b) {
 static ScalarType call_type(Fn fn, const Expr *a, const Expr *b, const Expr *c) {
   switch (fn_table[fn].type) {
   case REAL: return TYPE_REAL;
+  case INT: return TYPE_INT;
   case BOOL: return TYPE_BOOL;
   case SECOND: return wider(b->type, c->type);
   case SAME: break;

@@ -24,8 +24,9 @@ typedef struct Tensor {
   const char *dim[IR_MAX_RANK]; // dimension names
   int64_t range;                // integers: values lie in [0, range); 0: unknown
   int producer;                 // operator that computes it, or -1
-  int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; INPUT: the one of
-                                // which it is the whole batch, where that comes in microbatches; else -1
+  int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; VALUE: the one whose
+                                // gradient it has as rows; INPUT: the one of which it is the whole batch, where that comes in
+                                // microbatches; else -1
   bool inlined;                 // made and read within one kernel, whatever the plan: see passes/cost_inline.c
   int shard;                    // of inputs and stored tensors: number of the @shard(...) that speaks for it, or 0
   const Layout *layout;         // in the sharded graph; see graph_set_layout

@@ -45,6 +45,7 @@ typedef struct Model {
   bool f64;
   Graph *init;  // computes every parameter and state (outputs have ROLE_PARAM or ROLE_STATE and a producer)
   Graph *train; // forward, metrics, gradients' declarations, optimizer updates
+  Graph *dense; // train with all gradients as whole tensors, which microbatches add up; NULL: train is so (passes/sparse.c)
   Graph *eval;  // forward with training = false: losses and metrics
   VEC(Input) inputs;
   const char *sampled_input; // the input whose next value eval->sampled tells, or NULL: no language model

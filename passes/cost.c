@@ -211,6 +211,22 @@ static void count_read(void *ctx, int tensor) {
   reads->count[i]++;
 }
 
+// A scatter into the place of what it is added to, where each rank has all that it adds to its part.
+static bool is_added_in_place(const CostModel *model, const Graph *graph, const Op *op) {
+  for (int a = 0; a < model->mesh->n_axes; a++)
+    if (model->mesh->axis[a].size > 1 && op->sharding.dim[a] >= op->n_out) return false;
+  return graph_tensor(graph, op->out)->inlined && op->reduce == REDUCE_SUM;
+}
+
+// Whether an operator adds such a scatter, and has nothing left to do.
+static bool is_added(const CostModel *model, const Graph *graph, const Reads *reads) {
+  for (int i = 0; i < reads->n; i++) {
+    const int producer = graph_tensor(graph, reads->tensor[i])->producer;
+    if (producer >= 0 && is_added_in_place(model, graph, &graph->ops.at[producer])) return true;
+  }
+  return false;
+}
+
 static double bytes_of(const CostModel *model, const Graph *graph, int tensor, const Layout *layout, double most) {
   const Tensor *t = graph_tensor(graph, tensor);
   const Shape shape = shape_of(t);
@@ -218,7 +234,7 @@ static double bytes_of(const CostModel *model, const Graph *graph, int tensor, c
 }
 
 // Of a call all arguments, of anything else what it reads, no more than once for every point where it does something, and its
-// result. What is inlined stays in registers.
+// result. What is inlined stays in registers, but a sum is added to what is there.
 static double op_bytes(const CostModel *model, const Graph *graph, const Op *op, const Reads *reads, double points) {
   double bytes = 0;
   for (int i = 0; i < reads->n; i++) {
@@ -227,6 +243,7 @@ static double op_bytes(const CostModel *model, const Graph *graph, const Op *op,
     bytes += bytes_of(model, graph, reads->tensor[i], &layout, points * reads->count[i]);
   }
   const Layout result = sharding_result(graph, op, 0, model->mesh);
+  if (is_added_in_place(model, graph, op)) return bytes + 2 * points * cost_element(model, graph_tensor(graph, op->out)->type);
   return graph_tensor(graph, op->out)->inlined ? bytes : bytes + bytes_of(model, graph, op->out, &result, INFINITY);
 }
 
@@ -265,6 +282,7 @@ double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {
   for (int d = 0; d < op->n_dims; d++) points *= extent[d];
   Reads reads = {.n = 0};
   op_visit_reads(op, count_read, &reads);
+  if (op->phase == PHASE_UPDATE && is_added(model, graph, &reads)) return 0;
   // Anything but a product for the library takes two operations for every element it reads.
   if (op->reduce != REDUCE_SUM || n_pins > 0 || !products_seconds(model, graph, op, op->body, extent, &seconds))
     seconds = 2 * points * reads.accesses / (model->f64 ? device->f64 : device->f32);

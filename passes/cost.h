@@ -39,7 +39,7 @@ CostModel cost_model(Arena *arena, const Machine *machine, const Mesh *mesh, boo
 // Bytes of an element.
 int cost_element(const CostModel *model, ScalarType type);
 // Marks tensors that are inlined: one element by element operator makes them and one operator of the same phase reads them, which
-// runs over the same elements. A property of the graph as it is before it is planned, so that a plan changes nothing in it.
+// runs over the same elements; or a scatter is added to a table in its place. A property of the graph as it is before it is planned, so that a plan changes nothing in it.
 void cost_mark_inlined(Graph *train);
 
 // The extents of the largest block of an operator's iteration space.

@@ -2,9 +2,11 @@
 //
 //   a[n, c] = x[n, c] + b[c]
 //   y[n, c] = max(a[n, c], 0)       reads nothing else of a, and nobody else does: a is inlined
+// So is a scatter that is added to a table in its place: it is made there.
 #include "contraction.h"
 #include "cost.h"
 #include "rewrite.h"
+#include "sparse.h"
 
 typedef struct Readers {
   int *op;    // by tensor: the last operator that reads it
@@ -39,6 +41,9 @@ static double points(const Op *op) {
 }
 
 static bool is_inlined(const Graph *graph, const Op *maker, const Op *reader) {
+  RowUpdate update;
+  if (maker->kind == OP_COMPUTE && maker->reduce == REDUCE_SUM)
+    return sparse_row_update(graph, reader, &update) && update.scatter->access.tensor == maker->out;
   if (maker->kind != OP_COMPUTE || maker->reduce != REDUCE_NONE || reader->kind != OP_COMPUTE) return false;
   if (maker->phase != reader->phase || points(maker) != points(reader) || products_are_for_library(graph, reader))
     return false;

@@ -12,7 +12,7 @@ Kernel *kernel_of_group(Lowering *lowering, const Grouping *grouping, const Grou
 Kernel *kernel_of_op(Lowering *lowering, const Grouping *grouping, int op, bool sliced);
 // Whether the operator adds to pinned places of its result (ir/pin.h), and so is a kernel that scatters.
 bool kernel_scatters(const Graph *graph, const Op *op);
-// That kernel: its result must be 0 before.
+// That kernel: it adds to its result, which is 0 before or what it is added to.
 Kernel *kernel_of_scatter(Lowering *lowering, const Grouping *grouping, int op);
 
 #endif

@@ -345,7 +345,7 @@ static void lower_gemm(Lowering *l, const Grouping *g, const Group *group) {
 
 static void lower_scatter(Lowering *l, const Grouping *g, const Group *group) {
   const Op *op = &l->graph->ops.at[group->ops.at[0]];
-  if (!op->accumulates) append(l, group, new_zero(l, op));
+  if (!op->accumulates && !l->fate[group->ops.at[0]].adds_in_place) append(l, group, new_zero(l, op));
   append(l, group, kernel_step(l, op, kernel_of_scatter(l, g, group->ops.at[0])));
 }
 
@@ -474,7 +474,7 @@ static void lower_stores(Lowering *l) {
   StoreFacts facts = inplace_store_facts(l->program);
   for (int i = 0; i < graph->stores.len; i++) {
     const int state = l->tensor_of[graph->stores.at[i].state], value = l->tensor_of[graph->stores.at[i].value];
-    if (inplace_store(&facts, state, value)) continue;
+    if (state == value || inplace_store(&facts, state, value)) continue;
     Op op = {.layer = "", .name = "store", .sharding = sharding_replicate(), .loc = graph_tensor(graph, graph->stores.at[i].state)->loc};
     Step *copy = new_step(l, STEP_COPY, &op);
     copy->copy.dst = state;

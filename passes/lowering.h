@@ -8,6 +8,7 @@
 typedef struct Fate {
   bool is_pieces;   // it puts tensors behind each other: they are made in place, or copied
   bool is_sum;      // of a product and a value in whose place it is: the product is added there
+  bool adds_in_place; // a scatter: what it is added to is there
   int adds_to;      // a product: the operator that makes what it is added to
 } Fate;
 

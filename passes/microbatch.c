@@ -298,8 +298,13 @@ static void split(Splitter *s) {
   cost_mark_inlined(graph);
 }
 
-const char *microbatch_split(const Model *model, int number) {
-  Graph *graph = model->train;
+// Of the gradients that are rows, each microbatch would have others: they are added up as whole tensors.
+static Graph *graph_to_split(const Model *model) {
+  return model->dense != NULL ? graph_copy(model->train->arena, model->dense) : model->train;
+}
+
+const char *microbatch_split(Model *model, int number) {
+  Graph *graph = graph_to_split(model);
   Splitter splitter = {.model = model, .graph = graph, .arena = arena_new(), .number = number, .n_tensors = graph->tensors.len}, *s = &splitter;
   find_batch(s);
   s->part = NEW_ARRAY(s->arena, Part, graph->ops.len);
@@ -313,7 +318,11 @@ const char *microbatch_split(const Model *model, int number) {
   }
   for (int i = 0; i < graph->ops.len; i++) classify(s, i);
   if (s->refusal == NULL) find_begin(s);
-  if (s->refusal == NULL) split(s);
+  if (s->refusal == NULL) {
+    split(s);
+    model->train = graph;
+    model->dense = NULL;
+  }
   arena_free(s->arena);
   return s->refusal;
 }

@@ -6,6 +6,6 @@
 
 // Splits the training graph, which is not planned yet, into so many microbatches (more than 1, a divisor of the batch). Returns
 // NULL, or why it cannot be: then it is as it was.
-const char *microbatch_split(const Model *model, int number);
+const char *microbatch_split(Model *model, int number);
 
 #endif

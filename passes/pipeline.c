@@ -15,13 +15,17 @@ static void simplify(Compilation *c) {
   pass_simplify(c->model->eval, true);
 }
 
+static void sparse(Compilation *c) { pass_sparse(c->model); }
+
 static void decompose(Compilation *c) {
   pass_decompose(c->model->train);
+  if (c->model->dense != NULL) pass_decompose(c->model->dense);
   pass_decompose(c->model->eval);
 }
 
 static void merge_products(Compilation *c) {
   pass_merge_products(c->model->train);
+  if (c->model->dense != NULL) pass_merge_products(c->model->dense);
   pass_merge_products(c->model->eval);
 }
 
@@ -51,6 +55,7 @@ static void rematerialise(Compilation *c) {
 const Pass pipeline[] = {
     {"autodiff", "gradients as index expressions", autodiff},
     {"simplify", "constants, common subexpressions, dead code", simplify},
+    {"sparse", "gradients of tables as rows", sparse},
     {"decompose", "windows into packings and plain contractions", decompose},
     {"merge-products", "sums of contractions as one operator", merge_products},
     {"plan", "a sharding for every operator", plan},

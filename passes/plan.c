@@ -241,6 +241,22 @@ Plan plan_of_source(Compilation *c) {
   return plan;
 }
 
+static bool names_nothing(const Model *model, const PlanLine *line) {
+  const Graph *graphs[] = {model->init, model->train, model->eval};
+  for (int g = 0; g < 3; g++)
+    if ((line->graph == NULL || str_eq(line->graph, graphs[g]->name)) && plan_find_op(graphs[g], line->name) != NULL) return false;
+  return line->subject == PLAN_OP;
+}
+
+// A plan that was made before the graph was split speaks of gradients as rows, too, which are whole in microbatches.
+static void forget_rows(Compilation *c) {
+  const Plan made = c->plan;
+  c->plan.lines.at = NULL; // others may have the list
+  c->plan.lines.len = c->plan.lines.cap = 0;
+  for (int i = 0; i < made.lines.len; i++)
+    if (!names_nothing(c->model, &made.lines.at[i])) vec_push(c->arena, &c->plan.lines, made.lines.at[i]);
+}
+
 // The parts of a batch that the plan asks for, where the graph does not have them yet.
 static void split_batch(Compilation *c) {
   const int64_t batch = c->model->batch, number = c->plan.microbatches, is = c->model->train->microbatches;
@@ -252,7 +268,9 @@ static void split_batch(Compilation *c) {
     problem_add(&c->problems, c->plan.microbatches_loc, "a batch of %lld sample%s does not come in %lld equal microbatches",
                 (long long)batch, batch == 1 ? "" : "s", (long long)number);
   } else {
+    const bool has_rows = c->model->dense != NULL;
     const char *refusal = microbatch_split(c->model, (int)number);
+    if (refusal == NULL && has_rows && c->plan_source.kind != PLAN_FILE) forget_rows(c);
     if (refusal != NULL && c->plan_source.kind == PLAN_RANDOM) c->plan.microbatches = 1;
     else if (refusal != NULL) problem_add(&c->problems, c->plan.microbatches_loc, "the batch cannot come in microbatches: %s", refusal);
   }

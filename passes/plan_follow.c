@@ -10,7 +10,8 @@
 // A copy that all read whole is made whole where what it copies is gathered for others, too.
 // Then those that read the same partial sums: of these it takes the part that the others take, so that they are scattered.
 //   b.grad[c] = sum(n) y.grad[n, c]                      beside  w.grad[c, k] = sum(n) y.grad[n, c] * x[n, k], where x is cut
-// In the update of a parameter the gradient is not asked: the update is where the parameter and the states are.
+// In the update of a parameter the gradient is not asked: the update is where the parameter and the states are. Nor is what a gradient
+// has as rows asked where these are summed: the update needs all of them anyway.
 #include "planning.h"
 #include "sharding.h"
 
@@ -27,8 +28,11 @@ typedef struct Vote {
   int pin; // -1: none yet, -2: there are several
 } Vote;
 
-// A gradient, or what is made of it before the update of a parameter begins.
+// A gradient, or what is made of it before the update of a parameter begins. What has samples keeps to them.
 static bool has_no_vote(const Vote *v, int tensor) {
+  const Tensor *out = graph_tensor(v->graph, v->op->out);
+  if (v->axis == v->p->mesh.n_axes - 1) return false;
+  if (out->role == ROLE_VALUE && out->of >= 0) return true;
   const int param = plan_update_of(v->p, v->graph, v->op), producer = graph_tensor(v->graph, tensor)->producer;
   return param >= 0 && producer >= 0 && plan_update_of(v->p, v->graph, &v->graph->ops.at[producer]) != param;
 }

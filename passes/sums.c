@@ -9,11 +9,16 @@
 //   p[b, u] = sum(c) (x[b, c] * w[u, c]);  y[b, u] = z[3, b, u] + p[b, u]
 // becomes
 //   gemm y += x w'         y begins where z[3] does
+// and so is a scatter to a stored tensor, which then has its new value without a pass over it:
+//   change[v, c] = sum(row) ((rows[row] == v) * sums[row, c]);  w.next[v, c] = w[v, c] + change[v, c]
+// becomes
+//   kernel w += ...        at the rows alone
 #include "sums.h"
 
 #include "contraction.h"
 #include "parts.h"
 #include "rewrite.h"
+#include "sparse.h"
 
 typedef VEC(int) Ids;
 
@@ -150,12 +155,28 @@ static bool take_place(const Summer *s, const Op *sum, const Expr *product, cons
   return parts_put(s->l, s->l->tensor_of[sum->out], s->l->tensor_of[piece->access.tensor], start);
 }
 
+// A scatter into the stored tensor that it is added to, if all of it is on the rank that stores it.
+static void scatter_into(Lowering *l, int id) {
+  const Graph *graph = l->graph;
+  const Op *sum = &graph->ops.at[id];
+  RowUpdate update;
+  if (!sparse_row_update(graph, sum, &update)) return;
+  const int stored = update.stored->access.tensor, scattered = update.scatter->access.tensor;
+  const int scatter = graph_tensor(graph, scattered)->producer;
+  if (memcmp(graph->ops.at[scatter].sharding.pin, sum->sharding.pin, sizeof sum->sharding.pin) != 0) return;
+  if (!lies_alike(l, graph_tensor(graph, stored), graph_tensor(graph, scattered), 0)) return;
+  if (!lies_alike(l, graph_tensor(graph, stored), graph_tensor(graph, sum->out), 0)) return;
+  l->fate[id].is_sum = l->fate[scatter].adds_in_place = true;
+  l->tensor_of[sum->out] = l->tensor_of[scattered] = l->tensor_of[stored];
+}
+
 void sums_find(Lowering *l) {
   Summer summer = {.l = l}, *s = &summer;
   const Graph *graph = l->graph;
   collect_facts(s);
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *sum = &graph->ops.at[i];
+    scatter_into(l, i);
     if (sum->kind != OP_COMPUTE || sum->reduce != REDUCE_NONE || sum->body->kind != EXPR_CALL ||
         sum->body->call.fn != FN_add)
       continue;

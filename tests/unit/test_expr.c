@@ -81,7 +81,7 @@ static void functions_have_their_values(void) {
                {FN_cos, 1, 0, 0.5403023058681398},
                {FN_tanh, 1, 0, 0.7615941559557649},
                {FN_erf, 1, 0, 0.8427007929497149},
-               {FN_floor, -1.5, 0, -2},
+               {FN_floor, -1.5, 0, -2}, {FN_int, -1.5, 0, -2},
                {FN_eq, 2, 2, 1},
                {FN_ne, 2, 2, 0},
                {FN_lt, 2, 3, 1},

@@ -14,6 +14,7 @@ enum { RANKS = 1, DATA = 1 };
 static const float one = 1, zero = 0;
 
 static Interval b; // this rank's part of 8, over data
+static Interval other; // this rank's part of 8, over no axis
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
 // LIFETIME_END tells the checking mode which bytes are free for others.
@@ -30,13 +31,11 @@ static struct {
   float *cross_entropy_each; // cross_entropy.each [b.len, 16]
   float *cross_entropy_sum_2; // cross_entropy.sum.2 []
   float *cross_entropy; // cross_entropy []
-  float *table_grad; // table.grad [1000, 12]
   float *dense1_w_grad; // dense1.w.grad [1000, 12]
   float *dense1_b_grad; // dense1.b.grad [1000]
   float *dense1_w_grad_square; // dense1.w.grad.square []
   float *dense1_b_grad_square; // dense1.b.grad.square []
   float *gradient_norm; // gradient_norm []
-  float *table_u; // table.u [1000, 12]
   float *dense1_w_u; // dense1.w.u [1000, 12]
   float *dense1_b_u; // dense1.b.u [1000]
   float *cross_entropy_sum_grad; // cross_entropy.sum.grad []
@@ -45,7 +44,10 @@ static struct {
   float *cross_entropy_z_grad_2; // cross_entropy.z.grad.2 [b.len, 16, 1000]
   float *cross_entropy_z_grad_3; // cross_entropy.z.grad.3 [b.len, 16, 1000]
   float *embedding_grad; // embedding.grad [b.len, 16, 12]
-  float *table_grad_square_rows; // table.grad.square.rows [1000]
+  int *table_grad_rows; // table.grad.rows [16 * b.len]
+  float *table_grad_values; // table.grad.values [16 * b.len, 12]
+  int *table_grad_first; // table.grad.first [128]
+  float *table_grad_sums; // table.grad.sums [128, 12]
   float *dense1_w_grad_square_rows; // dense1.w.grad.square.rows [1000]
   int *eval_token; // token [b.len, 16]
   int *eval_next; // next [b.len, 16]
@@ -177,30 +179,53 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
 }
 
 // embedding_grad (generate.dnn:6)
-__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ token, long D, long V, long BT) {
-  GRID2_LANES(part, PARTS, d0, lanes, D) {
-    for (long bt = 0; bt < BT; bt++)
-      PLACE_OF_PART(v, token[bt], V, part)
+__global__ void k_embedding_grad(int *__restrict__ first, const int *__restrict__ rows, long len_row_, long len_other, long b_lo) {
+  GRID_LANES(row_0, lanes, len_row_) {
+    float first_[LANES];
+    LANE(l, lanes) first_[l] = -INFINITY;
+    long first_at[LANES];
+    LANE(l, lanes) first_at[l] = 0;
+    for (long other = 0; other < len_other; other++)
+      LANE(l, lanes) {
+        const long row_ = row_0 + l;
+        const float v = (rows[(other - 16 * b_lo)] == rows[(row_ - 16 * b_lo)]) ? 1.0f : 0.0f;
+        if (v > first_[l]) {
+          first_[l] = v;
+          first_at[l] = other;
+        }
+      }
+    LANE(l, lanes) {
+      const long row_ = row_0 + l;
+      first[row_] = (int)first_at[l];
+    }
+  }
+}
+
+// embedding_grad (generate.dnn:6)
+__global__ void k_embedding_grad2(float *__restrict__ sums, const int *__restrict__ first, const float *__restrict__ values, long C, long len_row_, long len_other, long other_lo, long b_lo) {
+  GRID2_LANES(part, PARTS, c0, lanes, C) {
+    for (long other = 0; other < len_other; other++)
+      PLACE_OF_PART(row_, first[(other + 16 * other_lo)], len_row_, part)
         LANE(l, lanes) {
-          const long d = d0 + l;
-          grad[v * D + d] += grad2[bt * D + d];
+          const long c = c0 + l;
+          sums[row_ * C + c] += values[((other + 16 * other_lo - 16 * b_lo)) * C + c];
         }
   }
 }
 
-// gradient_norm (generate.dnn:11)
-__global__ void k_gradient_norm(float *__restrict__ rows, const float *__restrict__ grad, long V) {
-  GRID_LANES(v0, lanes, V) {
+// dense1: gradient_norm (generate.dnn:11)
+__global__ void k_gradient_norm(float *__restrict__ rows, const float *__restrict__ grad, long CO) {
+  GRID_LANES(co0, lanes, CO) {
     float rows_[LANES];
     LANE(l, lanes) rows_[l] = 0.0f;
-    for (long c = 0; c < 12; c++)
+    for (long ci = 0; ci < 12; ci++)
       LANE(l, lanes) {
-        const long v = v0 + l;
-        rows_[l] += grad[v * 12 + c] * grad[v * 12 + c];
+        const long co = co0 + l;
+        rows_[l] += grad[co * 12 + ci] * grad[co * 12 + ci];
       }
     LANE(l, lanes) {
-      const long v = v0 + l;
-      rows[v] = rows_[l];
+      const long co = co0 + l;
+      rows[co] = rows_[l];
     }
   }
 }
@@ -228,11 +253,11 @@ __global__ void k_gradient_norm3(float *__restrict__ square, const float *__rest
 }
 
 // gradient_norm (generate.dnn:11)
-__global__ void k_gradient_norm4(float *__restrict__ gradient_norm, const float *__restrict__ rows, const float *__restrict__ square2, const float *__restrict__ square3, long V) {
+__global__ void k_gradient_norm4(float *__restrict__ gradient_norm, const float *__restrict__ sums, const float *__restrict__ square2, const float *__restrict__ square3, long len_rowc) {
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(v, V) square_ += rows[v];
+    BLOCK(rowc, len_rowc) square_ += sums[rowc] * sums[rowc];
     square_ = BLOCK_SUM(square_);
     const float gradient_norm_ = sqrtf(((square_ + square2[0]) + square3[0]));
     ONCE gradient_norm[0] = gradient_norm_;
@@ -240,7 +265,19 @@ __global__ void k_gradient_norm4(float *__restrict__ gradient_norm, const float 
 }
 
 // sgd (generate.dnn:11)
-__global__ void k_sgd(float *__restrict__ u, const float *__restrict__ grad, long count, float lr) {
+__global__ void k_sgd(float *__restrict__ table, const int *__restrict__ rows, const float *__restrict__ sums, long C, long V, long len_row_, long other_lo, long b_lo, float lr) {
+  GRID2_LANES(part, PARTS, c0, lanes, C) {
+    for (long row_ = 0; row_ < len_row_; row_++)
+      PLACE_OF_PART(v, rows[(row_ + 16 * other_lo - 16 * b_lo)], V, part)
+        LANE(l, lanes) {
+          const long c = c0 + l;
+          table[v * C + c] += -(lr * sums[((row_ + 16 * other_lo)) * C + c]);
+        }
+  }
+}
+
+// dense1: sgd (generate.dnn:11)
+__global__ void k_sgd2(float *__restrict__ u, const float *__restrict__ grad, long count, float lr) {
   FLAT(i, count) u[i] = u[i] - (lr * grad[i]);
 }
 
@@ -319,16 +356,14 @@ static void backward(void) {
   LIFETIME_END({t.embedding, 6144}, {t.cross_entropy_z_grad_3, 512000});
 
   AT("embedding", "generate.dnn:6");
-  CHECK_CUDA(cudaMemsetAsync(t.table_grad, 0, 12000 * sizeof(float), parcc.compute));
-  LAUNCH_LANES(k_embedding_grad, PARTS * 12, t.table_grad, t.embedding_grad, t.token, 12, 1000, 16 * b.len);
-  LIFETIME_END({t.token, 512}, {t.embedding_grad, 6144});
+  LAUNCH_LANES(k_embedding_grad, 128, t.table_grad_first, t.table_grad_rows, 128, 128, b.lo);
+  CHECK_CUDA(cudaMemsetAsync(t.table_grad_sums, 0, 1536 * sizeof(float), parcc.compute));
+  LAUNCH_LANES(k_embedding_grad2, PARTS * 12, t.table_grad_sums, t.table_grad_first, t.table_grad_values, 12, 128, 16 * other.len, other.lo, b.lo);
+  LIFETIME_END({t.table_grad_values, 6144}, {t.table_grad_first, 512});
 }
 
 // What is only reported: metrics and the gradients' norm.
 static void report(void) {
-  AT("gradient_norm", "generate.dnn:11");
-  LAUNCH_LANES(k_gradient_norm, 1000, t.table_grad_square_rows, t.table_grad, 1000);
-
   AT("dense1 gradient_norm", "generate.dnn:11");
   LAUNCH_LANES(k_gradient_norm, 1000, t.dense1_w_grad_square_rows, t.dense1_w_grad, 1000);
   LAUNCH_ROWS(k_gradient_norm2, 1, t.dense1_w_grad_square, t.dense1_w_grad_square_rows, 1000);
@@ -336,19 +371,19 @@ static void report(void) {
   LAUNCH_ROWS(k_gradient_norm3, 1, t.dense1_b_grad_square, t.dense1_b_grad, 1000);
 
   AT("gradient_norm", "generate.dnn:11");
-  LAUNCH_ROWS(k_gradient_norm4, 1, t.gradient_norm, t.table_grad_square_rows, t.dense1_w_grad_square, t.dense1_b_grad_square, 1000);
-  LIFETIME_END({t.dense1_w_grad_square, 4}, {t.dense1_b_grad_square, 4}, {t.table_grad_square_rows, 4000});
+  LAUNCH_ROWS(k_gradient_norm4, 1, t.gradient_norm, t.table_grad_sums, t.dense1_w_grad_square, t.dense1_b_grad_square, 1536);
+  LIFETIME_END({t.dense1_w_grad_square, 4}, {t.dense1_b_grad_square, 4});
 }
 
 // The optimizer.
 static void update(void) {
   AT("sgd", "generate.dnn:11");
-  LAUNCH_FLAT(k_sgd, 12000, t.table_u, t.table_grad, 12000, (float)parcc.lr);
-  LIFETIME_END({t.table_grad, 48000});
+  LAUNCH_LANES(k_sgd, PARTS * 12, t.table, t.table_grad_rows, t.table_grad_sums, 12, 1000, 16 * other.len, other.lo, b.lo, (float)parcc.lr);
+  LIFETIME_END({t.table_grad_rows, 512}, {t.table_grad_sums, 6144});
 
   AT("dense1 sgd", "generate.dnn:11");
-  LAUNCH_FLAT(k_sgd, 12000, t.dense1_w_u, t.dense1_w_grad, 12000, (float)parcc.lr);
-  LAUNCH_FLAT(k_sgd, 1000, t.dense1_b_u, t.dense1_b_grad, 1000, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd2, 12000, t.dense1_w_u, t.dense1_w_grad, 12000, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd2, 1000, t.dense1_b_u, t.dense1_b_grad, 1000, (float)parcc.lr);
   LIFETIME_END({t.dense1_w_grad, 48000}, {t.dense1_b_grad, 4000});
 }
 
@@ -409,9 +444,9 @@ static const ParccModel model = {
 
 static void place_tensors(void) {
   char *const arena = parcc_arena(677632);
-  static const long place[] = {0, 188, 376, 2644, 2392, 2580, 392, 392, 2394, 2396, 2398, 2646, 392, 2392, 2628, 612, 596, 597, 0, 188, 376, 2400, 2396, 2398, 392, 392, 2604, 580,
-      596, 392, 2416, 2392, 392, 392, 2392, 2394, 2395};
-  parcc_place_record(arena, 256, place, 37, &t); // in units of so many bytes
+  static const long place[] = {0, 188, 376, 2644, 2392, 2580, 392, 392, 2394, 2396, 2398, 2646, 2392, 2628, 432, 416, 417, 188, 376, 2400, 2396, 2398, 392, 392, 2604, 2644, 2604,
+      416, 392, 416, 392, 2416, 2392, 392, 392, 2392, 2394, 2395};
+  parcc_place_record(arena, 256, place, 38, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
@@ -425,6 +460,7 @@ int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   place_tensors();
   b = parcc_block(8, 1, parcc.rank / 1 % DATA);
+  other = parcc_block(8, 1, 0);
   list_stored();
   init();
   parcc_load();
@@ -441,6 +477,7 @@ int main(int argc, char **argv) {
 
   for (long count; (count = parcc_next_eval()) > 0;) {
     b = parcc_block(count, 1, parcc.rank / 1 % DATA);
+    other = parcc_block(count, 1, 0);
     LOAD_BATCH(0, t.eval_token, b, {0, 16});
     LOAD_BATCH(1, t.eval_next, b, {0, 16});
     evaluate();
@@ -449,6 +486,7 @@ int main(int argc, char **argv) {
 
   for (long count; (count = parcc_next_token()) > 0;) {
     b = parcc_block(count, 1, parcc.rank / 1 % DATA);
+    other = parcc_block(count, 1, 0);
     LOAD_BATCH(0, t.eval_token, b, {0, 16});
     LOAD_BATCH(1, t.eval_next, b, {0, 16});
     evaluate();

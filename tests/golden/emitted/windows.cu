@@ -3,8 +3,8 @@
 //   mesh        data=2
 //   plan        data parallel: the batch of 8 is divided over the ranks, parameters are on every rank
 //   parameters  6400
-//   memory      123392 bytes on each device, in one arena (largest sum of live tensors: 123392)
-//   moved by the busiest rank in a step: forward 1 collective, 8 bytes; backward 1 collective, 25600 bytes
+//   memory      111104 bytes on each device, in one arena (largest sum of live tensors: 111104)
+//   moved by the busiest rank in a step: forward 1 collective, 8 bytes; backward 3 collectives, 16640 bytes
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 2 PROG --data DIR
 
@@ -14,8 +14,9 @@ enum { RANKS = 2, DATA = 2 };
 static const float one = 1, zero = 0;
 
 static Interval b; // this rank's part of 8, over data
+static Interval row_; // this rank's part of 8, over no axis
 static ncclComm_t over_data;
-static cudaEvent_t event[2];
+static cudaEvent_t event[3];
 
 // Tensors of this rank: places in one arena, shared by those whose lifetimes do not overlap.
 // LIFETIME_END tells the checking mode which bytes are free for others.
@@ -33,13 +34,11 @@ static struct {
   float *cross_entropy_sum; // cross_entropy.sum []
   float *cross_entropy_sum_2; // cross_entropy.sum.2 []
   float *cross_entropy; // cross_entropy []
-  float *table_grad; // table.grad [256, 12]
   float *dense1_w_grad; // dense1.w.grad [256, 12]
   float *dense1_b_grad; // dense1.b.grad [256]
   float *dense1_w_grad_square; // dense1.w.grad.square []
   float *dense1_b_grad_square; // dense1.b.grad.square []
   float *gradient_norm; // gradient_norm []
-  float *table_u; // table.u [256, 12]
   float *dense1_w_u; // dense1.w.u [256, 12]
   float *dense1_b_u; // dense1.b.u [256]
   float *cross_entropy_sum_grad; // cross_entropy.sum.grad []
@@ -48,11 +47,16 @@ static struct {
   float *cross_entropy_z_grad_2; // cross_entropy.z.grad.2 [b.len, 16, 256]
   float *cross_entropy_z_grad_3; // cross_entropy.z.grad.3 [b.len, 16, 256]
   float *embedding_grad; // embedding.grad [b.len, 16, 12]
+  int *table_grad_rows; // table.grad.rows [16 * b.len]
+  float *table_grad_values; // table.grad.values [16 * b.len, 12]
+  int *table_grad_first; // table.grad.first [128]
+  float *table_grad_sums; // table.grad.sums [128, 12]
   float *cross_entropy_sum_whole; // cross_entropy.sum.whole []
   float *cross_entropy_sum_2_whole; // cross_entropy.sum.2.whole []
   float *dense1_b_grad_whole; // dense1.b.grad.whole [256]
   float *dense1_w_grad_whole; // dense1.w.grad.whole [256, 12]
-  float *table_grad_whole; // table.grad.whole [256, 12]
+  int *table_grad_rows_whole; // table.grad.rows.whole [16 * row_.len]
+  float *table_grad_values_whole; // table.grad.values.whole [16 * row_.len, 12]
   int *eval_token; // token [b.len, 16]
   int *eval_next; // next [b.len, 16]
   float *eval_embedding; // embedding [b.len, 16, 12]
@@ -189,13 +193,36 @@ __global__ void k_cross_entropy_dense_grad(float *__restrict__ grad3, float *__r
 }
 
 // embedding_grad (windows.dnn:6)
-__global__ void k_embedding_grad(float *__restrict__ grad, const float *__restrict__ grad2, const int *__restrict__ token, long D, long V, long BT) {
-  GRID2_LANES(part, PARTS, d0, lanes, D) {
-    for (long bt = 0; bt < BT; bt++)
-      PLACE_OF_PART(v, token[bt], V, part)
+__global__ void k_embedding_grad(int *__restrict__ first, const int *__restrict__ whole, long len_row_, long len_other, long row__lo) {
+  GRID_LANES(row_0, lanes, len_row_) {
+    float first_[LANES];
+    LANE(l, lanes) first_[l] = -INFINITY;
+    long first_at[LANES];
+    LANE(l, lanes) first_at[l] = 0;
+    for (long other = 0; other < len_other; other++)
+      LANE(l, lanes) {
+        const long row_ = row_0 + l;
+        const float v = (whole[(other - 16 * row__lo)] == whole[(row_ - 16 * row__lo)]) ? 1.0f : 0.0f;
+        if (v > first_[l]) {
+          first_[l] = v;
+          first_at[l] = other;
+        }
+      }
+    LANE(l, lanes) {
+      const long row_ = row_0 + l;
+      first[row_] = (int)first_at[l];
+    }
+  }
+}
+
+// embedding_grad (windows.dnn:6)
+__global__ void k_embedding_grad2(float *__restrict__ sums, const int *__restrict__ first, const float *__restrict__ whole, long C, long len_row_, long len_other, long row__lo) {
+  GRID2_LANES(part, PARTS, c0, lanes, C) {
+    for (long other = 0; other < len_other; other++)
+      PLACE_OF_PART(row_, first[(other + 16 * row__lo)], len_row_, part)
         LANE(l, lanes) {
-          const long d = d0 + l;
-          grad[v * D + d] += grad2[bt * D + d];
+          const long c = c0 + l;
+          sums[row_ * C + c] += whole[other * C + c];
         }
   }
 }
@@ -212,11 +239,11 @@ __global__ void k_gradient_norm(float *__restrict__ square, const float *__restr
 }
 
 // gradient_norm (windows.dnn:11)
-__global__ void k_gradient_norm2(float *__restrict__ gradient_norm, const float *__restrict__ whole, const float *__restrict__ square2, const float *__restrict__ square3, long VC) {
+__global__ void k_gradient_norm2(float *__restrict__ gradient_norm, const float *__restrict__ sums, const float *__restrict__ square2, const float *__restrict__ square3, long len_rowc) {
   GRID(row, 1) {
     (void)row;
     float square_ = 0.0f;
-    BLOCK(vc, VC) square_ += whole[vc] * whole[vc];
+    BLOCK(rowc, len_rowc) square_ += sums[rowc] * sums[rowc];
     square_ = BLOCK_SUM(square_);
     const float gradient_norm_ = sqrtf(((square_ + square2[0]) + square3[0]));
     ONCE gradient_norm[0] = gradient_norm_;
@@ -224,7 +251,19 @@ __global__ void k_gradient_norm2(float *__restrict__ gradient_norm, const float 
 }
 
 // sgd (windows.dnn:11)
-__global__ void k_sgd(float *__restrict__ u, const float *__restrict__ whole, long count, float lr) {
+__global__ void k_sgd(float *__restrict__ table, const int *__restrict__ whole, const float *__restrict__ sums, long C, long V, long len_row_, float lr, long row__lo) {
+  GRID2_LANES(part, PARTS, c0, lanes, C) {
+    for (long row_ = 0; row_ < len_row_; row_++)
+      PLACE_OF_PART(v, whole[row_], V, part)
+        LANE(l, lanes) {
+          const long c = c0 + l;
+          table[v * C + c] += -(lr * sums[((row_ + 16 * row__lo)) * C + c]);
+        }
+  }
+}
+
+// dense1: sgd (windows.dnn:11)
+__global__ void k_sgd2(float *__restrict__ u, const float *__restrict__ whole, long count, float lr) {
   FLAT(i, count) u[i] = u[i] - (lr * whole[i]);
 }
 
@@ -308,16 +347,30 @@ static void backward(void) {
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 12, 256, 16 * b.len, &one,
       t.embedding, 12, t.cross_entropy_z_grad_3, 256, &zero, t.dense1_w_grad, 12));
   LIFETIME_END({t.embedding, 3072}, {t.cross_entropy_z_grad_3, 65536});
-
-  AT("embedding", "windows.dnn:6");
-  CHECK_CUDA(cudaMemsetAsync(t.table_grad, 0, 3072 * sizeof(float), parcc.compute));
-  LAUNCH_LANES(k_embedding_grad, PARTS * 12, t.table_grad, t.embedding_grad, t.token, 12, 256, 16 * b.len);
-  LIFETIME_END({t.token, 256}, {t.embedding_grad, 3072});
   WAIT_FOR(parcc.comm, parcc.compute, event[0]);
-  AT_COMM("all_reduce", "windows.dnn:6");
-  // all_reduce gradients of dense1, table
-  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 6400, ncclFloat, ncclSum, over_data, parcc.comm));
+  AT_COMM("dense1 all_reduce", "windows.dnn:6");
+  // all_reduce gradients of dense1
+  CHECK_NCCL(ncclAllReduce(t.dense1_b_grad, t.dense1_b_grad, 3328, ncclFloat, ncclSum, over_data, parcc.comm));
   CHECK_CUDA(cudaEventRecord(event[1], parcc.comm));
+
+  AT_COMM("all_gather", "windows.dnn:6");
+  // all_gather table.grad.rows: [row/data] -> [row]
+  CHECK_NCCL(ncclAllGather(t.table_grad_rows, t.table_grad_rows_whole, 16 * b.len, ncclInt, over_data, parcc.comm));
+  WAIT_FOR(parcc.compute, parcc.comm, event[2]);
+  LIFETIME_END({t.table_grad_rows, 256});
+  AT("embedding", "windows.dnn:6");
+  LAUNCH_LANES(k_embedding_grad, 128, t.table_grad_first, t.table_grad_rows_whole, 128, 128, row_.lo);
+  WAIT_FOR(parcc.comm, parcc.compute, event[0]);
+  AT_COMM("all_gather", "windows.dnn:6");
+  // all_gather table.grad.values: [row/data, c] -> [row, c]
+  CHECK_NCCL(ncclAllGather(t.table_grad_values, t.table_grad_values_whole, 192 * b.len, ncclFloat, over_data, parcc.comm));
+  CHECK_CUDA(cudaEventRecord(event[2], parcc.comm));
+  AT("embedding", "windows.dnn:6");
+  CHECK_CUDA(cudaMemsetAsync(t.table_grad_sums, 0, 1536 * sizeof(float), parcc.compute));
+  WAIT(parcc.compute, event[2]);
+  AT("embedding", "windows.dnn:6");
+  LAUNCH_LANES(k_embedding_grad2, PARTS * 12, t.table_grad_sums, t.table_grad_first, t.table_grad_values_whole, 12, 128, 16 * row_.len, row_.lo);
+  LIFETIME_END({t.table_grad_values, 3072}, {t.table_grad_first, 512}, {t.table_grad_values_whole, 6144});
 }
 
 // What is only reported: metrics and the gradients' norm.
@@ -329,21 +382,21 @@ static void report(void) {
   LAUNCH_ROWS(k_gradient_norm, 1, t.dense1_b_grad_square, t.dense1_b_grad_whole, 256);
 
   AT("gradient_norm", "windows.dnn:11");
-  LAUNCH_ROWS(k_gradient_norm2, 1, t.gradient_norm, t.table_grad_whole, t.dense1_w_grad_square, t.dense1_b_grad_square, 3072);
+  LAUNCH_ROWS(k_gradient_norm2, 1, t.gradient_norm, t.table_grad_sums, t.dense1_w_grad_square, t.dense1_b_grad_square, 1536);
   LIFETIME_END({t.dense1_w_grad_square, 4}, {t.dense1_b_grad_square, 4});
 }
 
 // The optimizer.
 static void update(void) {
+  AT("sgd", "windows.dnn:11");
+  LAUNCH_LANES(k_sgd, PARTS * 12, t.table, t.table_grad_rows_whole, t.table_grad_sums, 12, 256, 16 * row_.len, (float)parcc.lr, row_.lo);
+  LIFETIME_END({t.table_grad_sums, 6144}, {t.table_grad_rows_whole, 512});
   WAIT(parcc.compute, event[1]);
 
-  AT("sgd", "windows.dnn:11");
-  LAUNCH_FLAT(k_sgd, 3072, t.table_u, t.table_grad_whole, 3072, (float)parcc.lr);
-
   AT("dense1 sgd", "windows.dnn:11");
-  LAUNCH_FLAT(k_sgd, 3072, t.dense1_w_u, t.dense1_w_grad_whole, 3072, (float)parcc.lr);
-  LAUNCH_FLAT(k_sgd, 256, t.dense1_b_u, t.dense1_b_grad_whole, 256, (float)parcc.lr);
-  LIFETIME_END({t.dense1_b_grad_whole, 25600});
+  LAUNCH_FLAT(k_sgd2, 3072, t.dense1_w_u, t.dense1_w_grad_whole, 3072, (float)parcc.lr);
+  LAUNCH_FLAT(k_sgd2, 256, t.dense1_b_u, t.dense1_b_grad_whole, 256, (float)parcc.lr);
+  LIFETIME_END({t.dense1_b_grad_whole, 13312});
 }
 
 // Losses and metrics of a batch of the test split.
@@ -411,10 +464,10 @@ static const ParccModel model = {
 };
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(123392);
-  static const long place[] = {0, 3072, 6144, 30720, 29952, 29184, 6400, 6400, 22784, 22848, 22912, 22913, 30784, 26112, 23040, 22784, 6400, 6464, 6528, 0, 3072, 6144, 22976,
-      22848, 30016, 6400, 6400, 29952, 22912, 22913, 22784, 23040, 26112, 6400, 23552, 22784, 6400, 22784, 6400, 6401, 6464, 6400, 6401};
-  parcc_place_record(arena, 4, place, 43, &t); // in units of so many bytes
+  char *const arena = parcc_arena(111104);
+  static const long place[] = {0, 3072, 6144, 27648, 26880, 26112, 6400, 6400, 22784, 22848, 22912, 22913, 27712, 23040, 22784, 7936, 8000, 8064, 3072, 6144, 22976, 22848, 26944,
+      6400, 6400, 26880, 27648, 26880, 9472, 6400, 22912, 22913, 22784, 23040, 9600, 7936, 6400, 23552, 22784, 6400, 22784, 6400, 6401, 6464, 6400, 6401};
+  parcc_place_record(arena, 4, place, 46, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
@@ -427,9 +480,10 @@ static void list_stored(void) {
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
   over_data = parcc_axis(1, DATA);
-  parcc_events(event, 2);
+  parcc_events(event, 3);
   place_tensors();
   b = parcc_block(8, 2, parcc.rank / 1 % DATA);
+  row_ = parcc_block(8, 1, 0);
   list_stored();
   init();
   parcc_load();
@@ -446,6 +500,7 @@ int main(int argc, char **argv) {
 
   for (long count; (count = parcc_next_eval()) > 0;) {
     b = parcc_block(count, 2, parcc.rank / 1 % DATA);
+    row_ = parcc_block(count, 1, 0);
     LOAD_BATCH(0, t.eval_token, b, {0, 16});
     LOAD_BATCH(1, t.eval_next, b, {0, 16});
     evaluate();
