@@ -208,8 +208,9 @@ static Keys keys_of(const Layers *l, const LayerParts *parts) {
     const LayerPart *part = &parts->at[i];
     Text text = {.arena = l->scratch};
     describe_part(l, part, NULL, &text);
-    if (names_get(&known, text_str(&text)) < 0) names_set(&known, text_str(&text), i);
-    keys.key[i] = names_get(&known, text_str(&text));
+    const int like = names_get(&known, text_str(&text));
+    if (like < 0) names_set(&known, text_str(&text), i);
+    keys.key[i] = like < 0 ? i : like;
     keys.call[i] = part->run != NULL;
     keys.lines[i] = part->run != NULL ? lines_of(&part->run->parts) : part->step->lines + (part->step->where != NULL);
   }
@@ -296,6 +297,7 @@ typedef struct Estimate { // lines of the program, with the kinds that are share
   Counted *members; // by kind: what its records hold
   Counted *inside;  // by kind: the layers inside whose records they point to
   Counted outside;  // tensors that no record has: a line each
+  int *path_seen;   // by number of a path: the estimate and kind in which it was counted last
 } Estimate;
 
 static Owners owners_of(Estimate *e, const char *name) {
@@ -319,6 +321,13 @@ static Estimate estimate_new(Layers *l) {
   e.inside = NEW_ARRAY(l->scratch, Counted, l->kinds.len);
   e.owners = NEW_ARRAY(l->scratch, Owners, l->program->tensors.len);
   for (int t = 0; t < l->program->tensors.len; t++) e.owners[t] = owners_of(&e, l->program->tensors.at[t].name);
+  Numbers paths = {.arena = l->scratch};
+  for (int c = 0; c < l->classes.len; c++)
+    for (int r = 0; r < l->classes.at[c].runs.len; r++) {
+      LayerRun *run = l->classes.at[c].runs.at[r];
+      run->number = numbers_of(&paths, run->path, strlen(run->path));
+    }
+  e.path_seen = NEW_ARRAY(l->scratch, int, paths.len);
   return e;
 }
 
@@ -400,16 +409,21 @@ static int overhead(const Estimate *e) {
   int lines = 0;
   for (int k = 0; k < l->kinds.len; k++) {
     if (!l->kinds.at[k].shared) continue;
-    Names paths = {.arena = l->scratch};
+    const int now = e->round * l->kinds.len + k;
+    int paths = 0;
     for (int c = 0; c < l->classes.len; c++) {
       const LayerClass *class = &l->classes.at[c];
       if (class->kind != k || !is_function(l, class)) continue;
       lines += FRAME;
-      for (int r = 0; r < class->runs.len; r++) names_set(&paths, class->runs.at[r]->path, 1);
+      for (int r = 0; r < class->runs.len; r++) {
+        int *seen = &e->path_seen[class->runs.at[r]->number];
+        paths += *seen != now;
+        *seen = now;
+      }
     }
-    if (paths.len == 0) continue;
+    if (paths == 0) continue;
     const int width = 40 + PLACE_WIDTH * e->members[k].len;
-    lines += RECORD_FRAME + e->members[k].len / NAMES_IN_LINE + paths.len * (1 + width / LINE_WIDTH);
+    lines += RECORD_FRAME + e->members[k].len / NAMES_IN_LINE + paths * (1 + width / LINE_WIDTH);
     lines += 2 * e->inside[k].len;
   }
   return lines;

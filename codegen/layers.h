@@ -20,6 +20,7 @@ typedef VEC(LayerPart) LayerParts;
 struct LayerRun {   // consecutive steps of one layer
   const char *path; // "bottleneck3.conv_norm2"; of a repeat the layers in it, "multihead3, dense5, dense6"
   int kind, class;
+  int number;       // of its path, while it is decided
   int again; // how often the class had the layer before
   LayerParts parts;
 };

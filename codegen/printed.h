@@ -22,12 +22,12 @@ typedef struct Nest {        // a call, or an index in brackets
 typedef struct Piece {
   const char *text; // as it is printed; equal texts of one printer are one pointer
   const Nest *nest; // numbers: where they stand, in which argument; or NULL
-  int argument;
   int tensor;       // PIECE_TENSOR: of the program
-  PieceKind kind;
-  bool factor;      // of the loop around
-  bool shift;       // where a part begins in its tensor
-} Piece;
+  short argument;
+  unsigned char kind; // a PieceKind
+  bool factor : 1;    // of the loop around
+  bool shift : 1;     // where a part begins in its tensor
+} Piece; // small, as they are many
 
 typedef struct Printed {
   const char *scope;        // the layer that it belongs to

@@ -257,6 +257,9 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
   const char *out = options_program(d->arena, o);
   if (out == NULL) return EXIT_RIGHT;
+  graph_forget_ops(c->model->init); // their memory is the text's
+  graph_forget_ops(c->model->train);
+  graph_forget_ops(c->model->eval);
   const char *text = codegen_print(c->program);
   if (!driver_write(d, out, text)) return EXIT_INPUT;
   if (o->verbose) fprintf(stderr, "parcc: %8.2f ms  emit\n", now_ms() - d->started);

@@ -37,7 +37,7 @@ bool c_is_identifier(const char *name) {
 static bool among(const char *const *words, size_t n, const char *name) {
   for (size_t low = 0, high = n; low < high;) {
     const size_t middle = (low + high) / 2;
-    const int order = strcmp(name, words[middle]);
+    const int first = name[0] - words[middle][0], order = first != 0 ? first : strcmp(name, words[middle]);
     if (order == 0) return true;
     if (order < 0) high = middle;
     else low = middle + 1;

@@ -131,6 +131,7 @@ Graph *graph_copy(Arena *arena, const Graph *graph);
 // Begins the list of operators anew, with room for n. The old one, which is returned, can be read until this is called again.
 const Op *graph_renew_ops(Graph *graph, int n);
 void graph_forget_old_ops(Graph *graph); // gives it up sooner
+void graph_forget_ops(Graph *graph); // and all operators, where only the tensors are asked about from now on
 // Adds a tensor; makes `name` unique by a suffix if need be. Returns its id.
 int graph_add_tensor(Graph *graph, Tensor tensor);
 // Adds an OP_COMPUTE operator and its output tensor (ROLE_VALUE, name `name`) whose dims are op.dims[0 .. op.n_out). Returns the tensor.

@@ -39,9 +39,9 @@ typedef enum ChoiceKind {
 // What is chosen along one axis.
 typedef struct PlanChoice {
   ChoiceKind kind;
+  int pin;
   const char *dim;
   int64_t unit;
-  int pin;
   Loc loc;
 } PlanChoice;
 

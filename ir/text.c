@@ -3,8 +3,7 @@
 #include "base.h"
 
 // Room for `more` characters and the end.
-static void reserve(Text *text, size_t more) {
-  if (text->cap - text->len > more) return;
+static void grow(Text *text, size_t more) {
   const size_t cap = (text->cap + more + 1) * 2 + 16, now = text->cap;
   text->cap = cap;
   if (arena_extend(text->arena, text->at, now, cap)) return;
@@ -13,10 +12,19 @@ static void reserve(Text *text, size_t more) {
   text->at = bigger;
 }
 
-void text_append(Text *text, const char *from, size_t len) {
+static inline void reserve(Text *text, size_t more) {
+  if (text->cap - text->len <= more) grow(text, more);
+}
+
+// Without the end, for which there is room.
+static inline void put(Text *text, const char *from, size_t len) {
   reserve(text, len);
   if (len > 0) memcpy(text->at + text->len, from, len);
   text->len += len;
+}
+
+void text_append(Text *text, const char *from, size_t len) {
+  put(text, from, len);
   text->at[text->len] = '\0';
 }
 
@@ -28,7 +36,7 @@ static void append_integer(Text *text, long long value) {
   do *--at = (char)('0' + rest % 10);
   while ((rest /= 10) > 0);
   if (value < 0) *--at = '-';
-  text_append(text, at, (size_t)(digits + sizeof digits - at));
+  put(text, at, (size_t)(digits + sizeof digits - at));
 }
 
 // With blanks before it where it is shorter.
@@ -37,27 +45,27 @@ static void append_right(Text *text, int width, const char *from) {
   reserve(text, pad + len);
   memset(text->at + text->len, ' ', pad);
   text->len += pad;
-  text_append(text, from, len);
+  put(text, from, len);
 }
 
 // What is printed to say that it is wrong may lack a name.
 static void append_str(Text *text, const char *from) {
   if (from == NULL) from = "(null)";
-  text_append(text, from, strlen(from));
+  put(text, from, strlen(from));
 }
 
-// False where the format has another directive; what was appended until then is part of it.
+// Without the end. False where the format has another directive; what was appended until then is part of it.
 static bool append_plain(Text *text, const char *format, va_list args) {
   for (;;) {
     const char *end = format;
     while (*end != '%' && *end != '\0') end++;
-    text_append(text, format, (size_t)(end - format));
+    if (end > format) put(text, format, (size_t)(end - format));
     if (*end == '\0') return true;
     format = end + 2;
     switch (end[1]) {
     case 's': append_str(text, va_arg(args, const char *)); break;
     case 'd': append_integer(text, va_arg(args, int)); break;
-    case 'c': text_char(text, (char)va_arg(args, int)); break;
+    case 'c': put(text, (char[]){(char)va_arg(args, int)}, 1); break;
     case 'l': // lld
       if (format[0] != 'l' || format[1] != 'd') return false;
       append_integer(text, va_arg(args, long long));
@@ -67,7 +75,7 @@ static bool append_plain(Text *text, const char *format, va_list args) {
       if (format[0] != '*' || format[1] != 's') return false;
       const int most = va_arg(args, int);
       const char *from = va_arg(args, const char *);
-      text_append(text, from, most < 0 ? strlen(from) : strnlen(from, (size_t)most));
+      put(text, from, most < 0 ? strlen(from) : strnlen(from, (size_t)most));
       format += 2;
       break;
     }
@@ -101,7 +109,10 @@ void text_vprintf(Text *text, const char *format, va_list args) {
   const size_t start = text->len;
   va_list again;
   va_copy(again, args);
-  if (!append_plain(text, format, args)) {
+  if (append_plain(text, format, args)) {
+    reserve(text, 0);
+    text->at[text->len] = '\0';
+  } else {
     text->len = start;
     append_any(text, format, again);
   }

@@ -30,8 +30,9 @@ typedef struct Bucket {
   VEC(int) places; // of its reductions, among the steps
 } Bucket;
 
-typedef struct Bucketer {
+typedef struct Bucketer { // of one procedure
   Program *program;
+  Arena *scratch;
   VEC(Bucket) open;
   int n_buckets;
   int *
@@ -216,8 +217,9 @@ static bool goes_into_bucket(const Bucketer *k, int i, bool *soon) {
 }
 
 // What layers of one kind have in common: "multihead12.dense1.w.grad" gives "multihead.dense.w.grad", and the bytes.
-static const char *name_of_place(const Program *p, const Step *step) {
-  Text name = {.arena = p->arena};
+static const char *name_of_place(const Bucketer *k, const Step *step) {
+  const Program *p = k->program;
+  Text name = {.arena = k->scratch};
   for (const char *c = p->tensors.at[step->collective->tensor].name; *c != '\0'; c++)
     if (*c < '0' || *c > '9') text_printf(&name, "%c", *c);
   text_printf(&name, " %lld", (long long)buffer_of(p, step->collective->tensor)->bytes);
@@ -227,14 +229,13 @@ static const char *name_of_place(const Program *p, const Step *step) {
 // A place is told by its name and those of the reductions before it.
 static void name_places(Bucketer *k) {
   enum { BEFORE = 4 };
-  Arena *arena = k->program->arena;
   const char *last[BEFORE] = {"", "", "", ""};
   bool soon;
-  k->place = NEW_ARRAY(arena, const char *, k->n_steps + 1);
+  k->place = NEW_ARRAY(k->scratch, const char *, k->n_steps + 1);
   for (int i = 0; i < k->n_steps; i++) {
     if (!goes_into_bucket(k, i, &soon)) continue;
-    const char *name = name_of_place(k->program, k->steps[i]);
-    k->place[i] = arena_printf(arena, "%s, %s, %s, %s, %s", name, last[0], last[1], last[2], last[3]);
+    const char *name = name_of_place(k, k->steps[i]);
+    k->place[i] = arena_printf(k->scratch, "%s, %s, %s, %s, %s", name, last[0], last[1], last[2], last[3]);
     memmove(last + 1, last, sizeof *last * (BEFORE - 1));
     last[0] = name;
   }
@@ -285,7 +286,7 @@ static int make_way(Bucketer *k, int number) {
   rest.places.at = NULL;
   rest.places.len = rest.places.cap = 0;
   rest.bytes = bucket->bytes - bytes;
-  for (int i = n; n > 0 && i < bucket->places.len; i++) vec_push(k->program->arena, &rest.places, bucket->places.at[i]);
+  for (int i = n; n > 0 && i < bucket->places.len; i++) vec_push(k->scratch, &rest.places, bucket->places.at[i]);
   if (n > 0) bucket->places.len = n, bucket->bytes = bytes;
   names_set(&k->ends, k->place[bucket->places.at[bucket->places.len - 1]], 1);
   close_bucket(k, number);
@@ -294,7 +295,7 @@ static int make_way(Bucketer *k, int number) {
   rest.limit = BUCKET_BYTES;
   for (int i = 0; i < rest.places.len; i++)
     k->bucket_of[k->program->tensors.at[k->out.at[rest.places.at[i]]->collective->tensor].buffer] = rest.id;
-  vec_push(k->program->arena, &k->open, rest);
+  vec_push(k->scratch, &k->open, rest);
   return k->open.len - 1;
 }
 
@@ -307,11 +308,11 @@ static void join_bucket(Bucketer *k, const Step *step, bool soon) {
   while (i < k->open.len && k->open.at[i].bytes + bytes > k->open.at[i].limit) i = make_way(k, i);
   if (i == k->open.len)
     vec_push(
-        k->program->arena, &k->open,
+        k->scratch, &k->open,
         (Bucket){.id = ++k->n_buckets, .axes = c->axes, .reduce = c->reduce, .soon = soon, .limit = BUCKET_BYTES});
   k->open.at[i].bytes += bytes;
   k->bucket_of[buffer] = k->open.at[i].id;
-  vec_push(k->program->arena, &k->open.at[i].places, k->out.len);
+  vec_push(k->scratch, &k->open.at[i].places, k->out.len);
 }
 
 typedef struct BufferUse {
@@ -348,28 +349,26 @@ static void leave_layer(const Program *p, Procedure *procedure, int i) {
 
 static void bucket_procedure(Bucketer *k, Procedure *procedure) {
   Program *p = k->program;
-  Uses uses = {.program = p, .last = NEW_ARRAY(p->arena, int, p->buffers.len)};
+  Uses uses = {.program = p, .last = NEW_ARRAY(k->scratch, int, p->buffers.len)};
   for (; uses.step < procedure->steps.len; uses.step++)
     step_visit_tensors(procedure->steps.at[uses.step], note_use, &uses);
   k->steps = procedure->steps.at;
   k->n_steps = procedure->steps.len;
   k->last_use = uses.last;
-  k->ends = (Names){.arena = p->arena};
+  k->ends.arena = k->scratch;
   name_places(k);
   k->n_buffers = p->buffers.len;
-  k->bucket_of = NEW_ARRAY(p->arena, int, k->n_buffers);
-  k->tensor_in = NEW_ARRAY(p->arena, int, k->n_buffers);
-  k->next_tensor = NEW_ARRAY(p->arena, int, p->tensors.len);
+  k->bucket_of = NEW_ARRAY(k->scratch, int, k->n_buffers);
+  k->tensor_in = NEW_ARRAY(k->scratch, int, k->n_buffers);
+  k->next_tensor = NEW_ARRAY(k->scratch, int, p->tensors.len);
   program_list_tensors(p, k->tensor_in, k->next_tensor);
-  k->out.at = NULL;
-  k->out.len = k->out.cap = 0;
   for (int i = 0; i < procedure->steps.len; i++) {
     Step *step = procedure->steps.at[i];
     bool soon;
     close_used(k, step);
     k->at = i;
     if (goes_into_bucket(k, i, &soon)) join_bucket(k, step, soon);
-    vec_push(p->arena, &k->out, step);
+    vec_push(k->scratch, &k->out, step);
   }
   while (k->open.len > 0) close_bucket(k, k->open.len - 1);
   procedure->steps.len = 0;
@@ -379,6 +378,10 @@ static void bucket_procedure(Bucketer *k, Procedure *procedure) {
 }
 
 void pass_bucket(Compilation *c) {
-  Bucketer bucketer = {.program = c->program};
-  for (int k = 0; k < PROCEDURES; k++) bucket_procedure(&bucketer, &c->program->procedure[k]);
+  Arena *scratch = arena_new();
+  for (int k = 0; k < PROCEDURES; k++, arena_reset(scratch)) {
+    Bucketer bucketer = {.program = c->program, .scratch = scratch};
+    bucket_procedure(&bucketer, &c->program->procedure[k]);
+  }
+  arena_free(scratch);
 }

@@ -16,6 +16,7 @@ typedef VEC(int) Ids;
 
 typedef struct Ender {
   Program *program;
+  Arena *scratch;
   Ids *dying;  // by position: the buffers whose last use is there
   int *named;  // by buffer: the tensor to tell it by
   Ids waiting; // tensors whose buffers are used no more and not yet ended
@@ -34,7 +35,7 @@ static void end_all(Ender *e, Ids *ids, const char *scope) {
   *step = (Step){.kind = STEP_END, .name = "end", .layer = scope, .scope = scope};
   memset(step->pin, -1, sizeof step->pin);
   for (int i = 0; i < ids->len; i++) vec_push(e->program->arena, &step->ended, ids->at[i]);
-  vec_push(e->program->arena, &e->out, step);
+  vec_push_own(e->program->arena, &e->out, step);
   ids->len = 0;
 }
 
@@ -85,10 +86,10 @@ static void end_in_procedure(Ender *e, ProcedureKind kind) {
     if (ends_before(e, step, position, before)) end_all(e, &e->waiting, before != NULL ? before->scope : "");
     if (ends_joined_before(e, step, position, before)) end_all(e, &e->joined, "");
     if (step_works(step)) before = step;
-    vec_push(e->program->arena, &e->out, step);
+    vec_push_own(e->program->arena, &e->out, step);
     for (int i = 0; i < e->dying[position].len; i++) {
       const int buffer = e->dying[position].at[i];
-      vec_push(e->program->arena, e->holds_several[buffer] ? &e->joined : &e->waiting, e->named[buffer]);
+      vec_push(e->scratch, e->holds_several[buffer] ? &e->joined : &e->waiting, e->named[buffer]);
     }
   }
   end_all(e, &e->waiting, before != NULL ? before->scope : "");
@@ -100,11 +101,12 @@ static void end_in_procedure(Ender *e, ProcedureKind kind) {
 
 void pass_end_lifetimes(Compilation *c) {
   Program *p = c->program;
-  Ender ender = {.program = p, .named = NEW_ARRAY(p->arena, int, p->buffers.len)}, *e = &ender;
+  Arena *scratch = arena_new();
+  Ender ender = {.program = p, .scratch = scratch, .named = NEW_ARRAY(scratch, int, p->buffers.len)}, *e = &ender;
   int last = 0;
   for (int b = 0; b < p->buffers.len; b++) last = p->buffers.at[b].last > last ? p->buffers.at[b].last : last;
-  e->dying = NEW_ARRAY(p->arena, Ids, last + 1);
-  e->holds_several = NEW_ARRAY(p->arena, bool, p->buffers.len);
+  e->dying = NEW_ARRAY(scratch, Ids, last + 1);
+  e->holds_several = NEW_ARRAY(scratch, bool, p->buffers.len);
   for (int k = 0; k < PROCEDURES; k++)
     for (int i = 0; i < p->procedure[k].steps.len; i++) {
       const Step *step = p->procedure[k].steps.at[i];
@@ -115,7 +117,8 @@ void pass_end_lifetimes(Compilation *c) {
     if (p->tensors.at[t].steps > 0 && p->tensors.at[t].offset == 0) e->named[p->tensors.at[t].buffer] = t;
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
-    if (!buffer->persistent && buffer->first >= 0 && buffer->bytes > 0) vec_push(p->arena, &e->dying[buffer->last], b);
+    if (!buffer->persistent && buffer->first >= 0 && buffer->bytes > 0) vec_push(scratch, &e->dying[buffer->last], b);
   }
   for (int k = 0; k < PROCEDURES; k++) end_in_procedure(e, k);
+  arena_free(scratch);
 }

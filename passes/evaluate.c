@@ -68,39 +68,44 @@ static void lower(Compilation *copy, Evaluation *found) {
   found->overlapped = streams_seconds(copy->arena, copy->program);
 }
 
-// It is lowered where its tensors have more bytes than `few`, unless what is stored has more than `many`. lowered: gets the copy if it
-// was; or NULL.
-static Evaluation evaluate(const Compilation *c, const Plan *plan, double few, double many, Compilation **lowered) {
+// It is lowered where its tensors have more bytes than `few`. lowered: gets the copy if it was; or NULL.
+static Evaluation evaluate(const Compilation *c, const Plan *plan, double few, Compilation **lowered) {
   Evaluation found = {0};
   Arena *arena = arena_new();
   Compilation *copy = settle(c, plan, arena, &found);
   if (found.refused == NULL) apply_to_step(copy, &found);
-  const bool lowers = found.refused == NULL && found.tensors.all > few && found.tensors.stored <= many;
+  const bool lowers = found.refused == NULL && found.tensors.all > few;
   if (lowers) lower(copy, &found);
   if (lowered != NULL) *lowered = lowers ? copy : NULL;
   if (!lowers || lowered == NULL) arena_free(arena);
   return found;
 }
 
-Evaluation evaluate_program(const Compilation *c, const Plan *plan, Compilation **lowered) { return evaluate(c, plan, -1, INFINITY, lowered); }
+Evaluation evaluate_program(const Compilation *c, const Plan *plan, Compilation **lowered) { return evaluate(c, plan, -1, lowered); }
 
 Evaluation evaluate_plan(const Compilation *c, const Plan *plan) { return evaluate_program(c, plan, NULL); }
 
-Evaluation evaluate_cost(const Compilation *c, const Plan *plan) { return evaluate(c, plan, INFINITY, INFINITY, NULL); }
+Evaluation evaluate_cost(const Compilation *c, const Plan *plan) { return evaluate(c, plan, INFINITY, NULL); }
 
 // How many times what all tensors of a step take, each in a place of its own, is more than a program can need: buffers of
 // collectives and what is made again take no more than the tensors themselves.
 enum { EVERYTHING = 3 };
 
 Evaluation evaluate_fit(const Compilation *c, const Plan *plan, Compilation **lowered) {
-  return evaluate(c, plan, c->machine->device.memory / EVERYTHING, INFINITY, lowered);
+  return evaluate(c, plan, c->machine->device.memory / EVERYTHING, lowered);
 }
 
 double evaluate_step(const Compilation *c, const Plan *plan) {
   const double memory = c->machine->device.memory;
-  const Evaluation found = evaluate(c, plan, memory / EVERYTHING, memory, NULL);
+  Compilation priced = *c; // for nothing but its arena
+  priced.arena = arena_new();
+  const Price price = pricing_of(pricing_new(&priced), plan, INFINITY);
+  arena_free(priced.arena);
+  if (price.tensors.stored > memory) return INFINITY;
+  if (price.tensors.all <= memory / EVERYTHING) return price.seconds;
+  const Evaluation found = evaluate_plan(c, plan);
   if (found.refused != NULL) return 0;
-  return found.tensors.stored <= memory && (double)found.arena_bytes <= memory ? found.cost.step : INFINITY;
+  return (double)found.arena_bytes <= memory ? found.cost.step : INFINITY;
 }
 
 const char *evaluate_planner_on(const Compilation *c, Model *model, PlanSource source, Plan *plan, Search *search) {

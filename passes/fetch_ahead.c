@@ -11,6 +11,7 @@
 
 typedef struct Fetcher {
   Program *program;
+  Arena *scratch;
   bool *used;    // by buffer: by a step before the one at hand
   bool *written; // by buffer: likewise
   int *layer_of; // by step: which of the layers that fetch it belongs to, counted from 1; 0: it fetches nothing
@@ -47,7 +48,7 @@ static bool fetches(const Fetcher *f, const Step *step) {
 }
 
 static void find_layers(Fetcher *f, const Procedure *procedure) {
-  Names layers = {.arena = f->program->arena};
+  Names layers = {.arena = f->scratch};
   for (int i = 0; i < procedure->steps.len; i++) {
     const Step *step = procedure->steps.at[i];
     if (fetches(f, step)) {
@@ -58,12 +59,13 @@ static void find_layers(Fetcher *f, const Procedure *procedure) {
   }
 }
 
-static void fetch_ahead(Program *p, Procedure *procedure) {
+static void fetch_ahead(Arena *scratch, Program *p, Procedure *procedure) {
   const int n = procedure->steps.len;
   Fetcher fetcher = {.program = p,
-                     .used = NEW_ARRAY(p->arena, bool, p->buffers.len),
-                     .written = NEW_ARRAY(p->arena, bool, p->buffers.len),
-                     .layer_of = NEW_ARRAY(p->arena, int, n)};
+                     .scratch = scratch,
+                     .used = NEW_ARRAY(scratch, bool, p->buffers.len),
+                     .written = NEW_ARRAY(scratch, bool, p->buffers.len),
+                     .layer_of = NEW_ARRAY(scratch, int, n)};
   Fetcher *f = &fetcher;
   find_layers(f, procedure);
   if (f->n_layers == 0) return;
@@ -74,9 +76,9 @@ static void fetch_ahead(Program *p, Procedure *procedure) {
       begun = f->layer_of[i];
       for (; issued < f->n_layers && issued <= begun; issued++)
         for (int k = i; k < n; k++)
-          if (f->layer_of[k] == issued + 1) vec_push(p->arena, &out, procedure->steps.at[k]);
+          if (f->layer_of[k] == issued + 1) vec_push_own(p->arena, &out, procedure->steps.at[k]);
     }
-    if (f->layer_of[i] == 0) vec_push(p->arena, &out, procedure->steps.at[i]);
+    if (f->layer_of[i] == 0) vec_push_own(p->arena, &out, procedure->steps.at[i]);
   }
   procedure->steps.at = out.at;
   procedure->steps.len = out.len;
@@ -84,6 +86,8 @@ static void fetch_ahead(Program *p, Procedure *procedure) {
 }
 
 void pass_fetch_ahead(Compilation *c) {
+  Arena *scratch = arena_new();
   static const ProcedureKind kinds[] = {PROC_FORWARD, PROC_BACKWARD, PROC_EVALUATE};
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) fetch_ahead(c->program, &c->program->procedure[kinds[k]]);
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) fetch_ahead(scratch, c->program, &c->program->procedure[kinds[k]]);
+  arena_free(scratch);
 }

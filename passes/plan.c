@@ -281,13 +281,16 @@ void pass_plan(Compilation *c) {
   if (c->plan_source.kind < PLAN_FILE) c->plan = plan_of_source(c);
   split_batch(c);
   c->mesh.axis[c->mesh.n_axes++] = (MeshAxis){"batch", 1};
-  Planner p = planner_new(c->arena, c->model, &c->plan, &c->mesh);
+  Arena *scratch = arena_new();
+  Planner p = planner_new(scratch, c->model, &c->plan, &c->mesh);
   plan_check(&p, &c->problems);
   plan_resolve_stored(&p);
   plan_settle(&p, c->model->init);
   plan_settle(&p, c->model->train);
   plan_settle(&p, c->model->eval);
-  if (c->plan_source.kind != PLAN_FILE) return;
-  check_units(&p, c->model->train, &c->problems);
-  check_units(&p, c->model->eval, &c->problems);
+  if (c->plan_source.kind == PLAN_FILE) {
+    check_units(&p, c->model->train, &c->problems);
+    check_units(&p, c->model->eval, &c->problems);
+  }
+  arena_free(scratch);
 }

@@ -16,6 +16,7 @@ enum { SMALL = 16384 }; // bytes not worth sharing a place and a name
 
 typedef struct Planner {
   Program *program;
+  Arena *scratch;
   int position; // of the step at hand, over all procedures
   int *first_in_loop, *last_in_loop; // by buffer: of the loop at hand; -1: not used there
   int *tensor_in, *next_tensor;      // see program_list_tensors
@@ -149,11 +150,11 @@ static void forget_life(void *ctx, int tensor, bool written) {
 
 typedef VEC(const Step *) Leaves;
 
-static void collect_leaves(Program *p, const Step *loop, Leaves *leaves) {
+static void collect_leaves(Arena *arena, const Step *loop, Leaves *leaves) {
   for (int i = 0; i < loop->loop.body.len; i++) {
     const Step *step = loop->loop.body.at[i];
-    if (step->kind == STEP_LOOP) collect_leaves(p, step, leaves);
-    else vec_push(p->arena, leaves, step);
+    if (step->kind == STEP_LOOP) collect_leaves(arena, step, leaves);
+    else vec_push(arena, leaves, step);
   }
 }
 
@@ -161,7 +162,7 @@ static void collect_leaves(Program *p, const Step *loop, Leaves *leaves) {
 static void reuse_in_loop(Planner *pl, const Step *loop) {
   Program *p = pl->program;
   Leaves leaves = {NULL, 0, 0};
-  collect_leaves(p, loop, &leaves);
+  collect_leaves(pl->scratch, loop, &leaves);
   Lives lives = {p, pl->first_in_loop, pl->last_in_loop, 0};
   for (; lives.position < leaves.len; lives.position++) step_visit_tensors(leaves.at[lives.position], note_life, &lives);
   lives.position = pl->position;
@@ -178,7 +179,7 @@ static void reuse_in_step(Planner *pl, Lives *lives, const Step *step) {
 
 static void reuse_places(Planner *pl) {
   Program *p = pl->program;
-  Lives lives = {p, NEW_ARRAY(p->arena, int, p->buffers.len), NEW_ARRAY(p->arena, int, p->buffers.len), 0};
+  Lives lives = {p, NEW_ARRAY(pl->scratch, int, p->buffers.len), NEW_ARRAY(pl->scratch, int, p->buffers.len), 0};
   for (int b = 0; b < p->buffers.len; b++) {
     lives.first[b] = p->buffers.at[b].first;
     lives.last[b] = p->buffers.at[b].last;
@@ -285,7 +286,7 @@ static void placed_add(Placed *p, const Buffer *b) {
 
 static int64_t largest_live_sum(const Planner *pl) {
   const Program *p = pl->program;
-  int64_t *change = NEW_ARRAY(p->arena, int64_t, pl->position + 2), live = 0, largest = 0;
+  int64_t *change = NEW_ARRAY(pl->scratch, int64_t, pl->position + 2), live = 0, largest = 0;
   for (int b = 0; b < p->buffers.len; b++) {
     const Buffer *buffer = &p->buffers.at[b];
     if (buffer->first < 0 || buffer->bytes == 0) continue;
@@ -319,13 +320,13 @@ static int64_t place_buffers(Buffer **buffers, Placed *placed, int n, int (*orde
   return peak;
 }
 
-static void find_places(Program *p) {
+static void find_places(Arena *scratch, Program *p) {
   static int (*const orders[])(const void *, const void *) = {larger_first, larger_for_longer_first, longer_first,
                                                               older_first};
   enum { ORDERS = sizeof orders / sizeof *orders };
-  Buffer **buffers = NEW_ARRAY(p->arena, Buffer *, p->buffers.len);
-  Placed placed = placed_new(p->arena, p->buffers.len);
-  int64_t *offset = NEW_ARRAY(p->arena, int64_t, p->buffers.len); // of the best order
+  Buffer **buffers = NEW_ARRAY(scratch, Buffer *, p->buffers.len);
+  Placed placed = placed_new(scratch, p->buffers.len);
+  int64_t *offset = NEW_ARRAY(scratch, int64_t, p->buffers.len); // of the best order
   int n = 0;
   for (int b = 0; b < p->buffers.len; b++)
     if (p->buffers.at[b].first >= 0 && p->buffers.at[b].bytes > 0) buffers[n++] = &p->buffers.at[b];
@@ -341,17 +342,19 @@ static void find_places(Program *p) {
 
 void pass_plan_memory(Compilation *c) {
   Program *p = c->program;
-  Planner planner = {.program = p}, *pl = &planner;
-  pl->first_in_loop = NEW_ARRAY(p->arena, int, p->buffers.len);
-  pl->last_in_loop = NEW_ARRAY(p->arena, int, p->buffers.len);
+  Arena *scratch = arena_new();
+  Planner planner = {.program = p, .scratch = scratch}, *pl = &planner;
+  pl->first_in_loop = NEW_ARRAY(scratch, int, p->buffers.len);
+  pl->last_in_loop = NEW_ARRAY(scratch, int, p->buffers.len);
   for (int b = 0; b < p->buffers.len; b++) pl->first_in_loop[b] = pl->last_in_loop[b] = -1;
-  pl->tensor_in = NEW_ARRAY(p->arena, int, p->buffers.len);
-  pl->next_tensor = NEW_ARRAY(p->arena, int, p->tensors.len);
+  pl->tensor_in = NEW_ARRAY(scratch, int, p->buffers.len);
+  pl->next_tensor = NEW_ARRAY(scratch, int, p->tensors.len);
   program_list_tensors(p, pl->tensor_in, pl->next_tensor);
   compute_lifetimes(pl);
   reuse_places(pl);
   compute_lifetimes(pl);
   p->lower_bound = largest_live_sum(pl);
-  find_places(p);
+  find_places(scratch, p);
   for (int t = 0; t < p->tensors.len; t++) p->tensors.at[t].shown = p->tensors.at[t].steps > 0;
+  arena_free(scratch);
 }

@@ -31,7 +31,7 @@ static void print_block(const CostModel *model, const Op *op, Dim *dims, Text *o
   cost_block(model, op, extent);
   for (int d = 0; d < op->n_dims; d++) {
     dims[d].name = name[d];
-    text_printf(out, "%s%s%s=%.0f", d > 0 ? " " : "", d == op->n_out ? "| " : "", name[d], extent[d]);
+    text_printf(out, "%s%s%s=%lld", d > 0 ? " " : "", d == op->n_out ? "| " : "", name[d], (long long)extent[d]);
   }
 }
 

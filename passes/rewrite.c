@@ -28,14 +28,29 @@ static void settle_phases(Graph *graph) {
   }
 }
 
+// Moves each operator to its place, where it lies: a second list would take as much memory as the graph has.
+static void move_ops(Graph *graph, int *place) {
+  for (int i = 0; i < graph->ops.len; i++)
+    while (place[i] != i) {
+      const int to = place[i];
+      const Op moved = graph->ops.at[i];
+      graph->ops.at[i] = graph->ops.at[to];
+      graph->ops.at[to] = moved;
+      place[i] = place[to];
+      place[to] = to;
+    }
+}
+
 void graph_sort_by_phase(Graph *graph) {
   settle_phases(graph);
-  const int n = graph->ops.len;
-  const Op *mixed = graph_renew_ops(graph, n);
-  for (int phase = PHASE_INIT; phase <= PHASE_UPDATE; phase++)
-    for (int i = 0; i < n; i++)
-      if ((int)mixed[i].phase == phase) graph->ops.at[graph->ops.len++] = mixed[i];
   graph_forget_old_ops(graph);
+  Arena *scratch = arena_new();
+  int *place = NEW_ARRAY(scratch, int, graph->ops.len), next = 0;
+  for (int phase = PHASE_INIT; phase <= PHASE_UPDATE; phase++)
+    for (int i = 0; i < graph->ops.len; i++)
+      if ((int)graph->ops.at[i].phase == phase) place[i] = next++;
+  move_ops(graph, place);
+  arena_free(scratch);
   renumber_producers(graph);
 }
 

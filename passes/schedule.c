@@ -11,6 +11,7 @@
 
 typedef struct Scheduler {
   Program *program;
+  Arena *scratch;
   int *pending;  // by buffer: event of the collective that works on it, or -1
   const Step **running; // by event: the collective whose end it tells
   VEC(int) free; // events that nobody waits for any more
@@ -31,7 +32,7 @@ static Step *sync_step(Scheduler *s, StepKind kind, int event, Stream stream, co
   if (near != NULL) step->loc = near->loc;
   step->sync.event = event;
   step->sync.stream = stream;
-  vec_push(s->program->arena, &s->out, step);
+  vec_push_own(s->program->arena, &s->out, step);
   return step;
 }
 
@@ -71,7 +72,7 @@ static void wait_for_buffer(Scheduler *s, int buffer, const Step *near) {
   if (s->running[event]->collective->members.len > 0 && s->running[event]->scope[0] == '\0') leave_layer(s);
   StepUse ended = {s, s->running[event], event};
   step_visit_tensors(s->running[event], mark_ended, &ended);
-  if (!s->conditional) vec_push(s->program->arena, &s->free, event);
+  if (!s->conditional) vec_push(s->scratch, &s->free, event);
 }
 
 static void wait_for_tensor(void *ctx, int tensor, bool written) {
@@ -95,7 +96,7 @@ static bool communicates(const Step *step) { return step_stream(step) == STREAM_
 
 // join: nothing may be in flight when the procedure ends.
 static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
-  int *before = NEW_ARRAY(s->program->arena, int, s->program->buffers.len);
+  int *before = NEW_ARRAY(s->scratch, int, s->program->buffers.len);
   if (s->program->buffers.len > 0) memcpy(before, s->pending, sizeof *before * (size_t)s->program->buffers.len);
   s->out.at = NULL;
   s->out.len = s->out.cap = 0;
@@ -109,7 +110,7 @@ static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
       sync_step(s, STEP_WAIT, READY, STREAM_COMM, step);
     }
     s->ready = communicates(step);
-    vec_push(s->program->arena, &s->out, step);
+    vec_push_own(s->program->arena, &s->out, step);
     if (!communicates(step)) continue;
     const int event = new_event(s);
     sync_step(s, STEP_RECORD, event, STREAM_COMM, step);
@@ -127,11 +128,12 @@ static void schedule_procedure(Scheduler *s, Procedure *procedure, bool join) {
 
 void pass_schedule(Compilation *c) {
   Program *p = c->program;
-  Scheduler s = {.program = p, .pending = NEW_ARRAY(p->arena, int, p->buffers.len)};
+  Arena *scratch = arena_new();
+  Scheduler s = {.program = p, .scratch = scratch, .pending = NEW_ARRAY(scratch, int, p->buffers.len)};
   for (int b = 0; b < p->buffers.len; b++) s.pending[b] = -1;
   int n_collectives = 1;
   for (int k = 0; k < PROCEDURES; k++) n_collectives += p->procedure[k].steps.len;
-  s.running = NEW_ARRAY(p->arena, const Step *, n_collectives + 1);
+  s.running = NEW_ARRAY(scratch, const Step *, n_collectives + 1);
   p->n_events = 1; // READY
   for (int k = 0; k < PROCEDURES; k++) { // what is in flight may cross from backward into the update, but not beyond a loop or a step
     const bool around = p->microbatches > 1 && (k == PROC_BEGIN || k == PROC_BACKWARD);
@@ -139,4 +141,5 @@ void pass_schedule(Compilation *c) {
     schedule_procedure(&s, &p->procedure[k], around || k == PROC_INIT || k == PROC_UPDATE || k == PROC_EVALUATE);
   }
   if (p->n_events == 1) p->n_events = 0;
+  arena_free(scratch);
 }
