@@ -51,7 +51,7 @@ static void add_op_line(const Writing *w, int id, const OpSharding *s) {
   const Op *other = plan_find_op(w->model->eval, line.name);
   if (other != NULL && (other->n_dims != op->n_dims || op->phase != PHASE_FORWARD)) line.graph = graph->name;
   choose(&w->plan->mesh, s, &space, &line);
-  if (op->kind != OP_VIEW) vec_push(w->arena, &w->plan->lines, line);
+  if (op->kind != OP_VIEW) vec_push_own(w->arena, &w->plan->lines, line);
 }
 
 static void add_stored_lines(const Writing *w, const Group *group, const Candidate *candidate) {
@@ -61,13 +61,13 @@ static void add_stored_lines(const Writing *w, const Group *group, const Candida
   const OpSharding s = candidate_sharding(group, candidate, -1, mesh);
   PlanLine line = {.subject = group->kind == GROUP_INPUT ? PLAN_INPUT : PLAN_STORE, .name = t->name};
   choose(mesh, &s, &space, &line);
-  vec_push(w->arena, &w->plan->lines, line);
+  vec_push_own(w->arena, &w->plan->lines, line);
   const int last = group_update(w->groups, group);
   if (last < 0) return;
   const OpSharding update = candidate_sharding(group, candidate, last, mesh);
   line.subject = PLAN_UPDATE;
   choose(mesh, &update, &space, &line);
-  vec_push(w->arena, &w->plan->lines, line);
+  vec_push_own(w->arena, &w->plan->lines, line);
 }
 
 Plan shardings_plan(Arena *arena, const Model *model, const Groups *groups, const Mesh *mesh, const OpSharding *of_op, const Candidate *stored) {

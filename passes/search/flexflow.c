@@ -142,7 +142,7 @@ Plan search_flexflow(Compilation *c) {
   const char *how = arena_printf(c->arena, "%lld strategies in %d chains; of 10^%.0f strategies 10^%.0f lie on the mesh",
                                  (long long)hunt.tried, hunt.chains, size.all, size.on_mesh);
   c->search = (Search){.done = true, .simulated = true, .cost = (double)hunt.best_time / PICOSECONDS, .how = how};
-  const Plan plan = layer_plan(&costs, chosen, c->model);
+  const Plan plan = layer_plan(c->arena, &costs, chosen, c->model);
   arena_free(scratch);
   arena_free(of_costs);
   return plan;

@@ -64,7 +64,7 @@ static void leave_pending(const Choice *c, const Planner *planner, int op, OpSha
     s->pending[a] = s->dim[a] < 0 && s->pin[a] < 0 && plan_leaves_pending(planner, c->costs->graph, &c->costs->graph->ops.at[op], a);
 }
 
-Plan layer_plan(const LayerCosts *costs, const Configuration *const *of, const Model *model) {
+Plan layer_plan(Arena *arena, const LayerCosts *costs, const Configuration *const *of, const Model *model) {
   const Choice c = {costs, costs->layers, costs->layers->groups, costs->cost->mesh, of};
   OpSharding *of_op = NEW_ARRAY(costs->arena, OpSharding, costs->graph->ops.len);
   Candidate *stored = NEW_ARRAY(costs->arena, Candidate, c.groups->list.len);
@@ -79,5 +79,5 @@ Plan layer_plan(const LayerCosts *costs, const Configuration *const *of, const M
   }
   for (int g = 0; g < c.groups->list.len; g++)
     if (c.groups->list.at[g].tensor >= 0) stored[g] = stored_candidate(&c, &c.groups->list.at[g]);
-  return shardings_plan(costs->arena, model, c.groups, c.mesh, of_op, stored);
+  return shardings_plan(arena, model, c.groups, c.mesh, of_op, stored);
 }

@@ -4,7 +4,7 @@
 #include "layer_costs.h"
 
 // The plan in which each layer has the configuration that `of` has for it, on the mesh of the costs. Shardings of the graph's operators
-// are overwritten.
-Plan layer_plan(const LayerCosts *costs, const Configuration *const *of, const Model *model);
+// are overwritten. Its lines are in the arena.
+Plan layer_plan(Arena *arena, const LayerCosts *costs, const Configuration *const *of, const Model *model);
 
 #endif

@@ -29,14 +29,14 @@ static Mesh finest_mesh(const Compilation *c, const Layers *layers) {
 }
 
 Plan search_optcnn(Compilation *c) {
-  Arena *scratch = arena_new();
+  Arena *arena = arena_new(), *scratch = arena_new();
   const Plan nothing = {.model = c->model->name};
-  const Planner planner = planner_new(c->arena, c->model, &nothing, &c->mesh);
+  const Planner planner = planner_new(arena, c->model, &nothing, &c->mesh);
   const Groups groups = groups_of_graph(&planner);
-  const Layers layers = layers_of_groups(c->arena, &groups);
+  const Layers layers = layers_of_groups(arena, &groups);
   const Mesh mesh = finest_mesh(c, &layers);
-  const CostModel cost = cost_model(c->arena, c->machine, &mesh, c->model->f64);
-  LayerCosts costs = layer_costs_new(c->arena, scratch, c->model->train, &layers, &cost);
+  const CostModel cost = cost_model(arena, c->machine, &mesh, c->model->f64);
+  LayerCosts costs = layer_costs_new(arena, scratch, c->model->train, &layers, &cost);
   const EliminationGraph graph = layer_costs_graph(&costs);
   const Elimination found = eliminate(&graph, BUDGET);
   const Configuration **chosen = NEW_ARRAY(scratch, const Configuration *, layers.list.len);
@@ -44,7 +44,8 @@ Plan search_optcnn(Compilation *c) {
   const char *how = arena_printf(c->arena, "K = %d of %d layers, after %d node and %d edge eliminations%s", found.kept, layers.list.len,
                                  found.node_eliminations, found.edge_eliminations, found.bound < found.cost ? "; not proved" : "");
   c->search = (Search){.done = true, .cost = found.cost, .bound = found.bound, .how = how};
-  const Plan plan = layer_plan(&costs, chosen, c->model);
+  const Plan plan = layer_plan(c->arena, &costs, chosen, c->model);
   arena_free(scratch);
+  arena_free(arena);
   return plan;
 }
