@@ -220,7 +220,8 @@ static void report_predicted(const Driver *d, const Compilation *c) {
   if (!isnan(overlapped)) fprintf(stderr, " (%.4g ms as streams overlap)", overlapped * 1e3);
   fprintf(stderr, " on %s", machine_devices_text(d->arena, c->machine, mesh_ranks(&c->mesh)));
   if (d->data_step == INFINITY) fprintf(stderr, ", where data parallelism does not fit");
-  else if (d->data_step > 0) fprintf(stderr, ", %s data parallelism (%.4g ms)", times_as_fast(d->arena, d->data_step / c->predicted.step), d->data_step * 1e3);
+  else if (d->data_step > 0)
+    fprintf(stderr, ", %s%s data parallelism (%.4g ms)", c->search.refined ? "by the sum " : "", times_as_fast(d->arena, d->data_step / c->predicted.step), d->data_step * 1e3);
   fprintf(stderr, ", memory %.3g of %.3g GiB\n", (double)c->program->arena_bytes / GIB, c->machine->device.memory / GIB);
   if (c->search.done) report_search(d, &c->search);
 }

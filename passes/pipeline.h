@@ -39,6 +39,7 @@ typedef struct Compilation {
   PlanSource plan_source;
   int64_t strip_bytes; // what is larger is made again or computed in strips of about this size; 0: never
   double time_limit;   // seconds that a search may take, or 0: it ends by itself, the same way every time
+  int effort_parts;    // a walk of flexflow is so many times as short as it would be; 0: not
   bool any_plan;       // it is only asked whether there is a plan that fits: a search may end with the first one
   bool by_sum;        // the plan of a search is the one with the least sum, however its streams overlap
   bool keeps_problem; // what a search solves is wanted (search.problem)

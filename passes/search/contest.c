@@ -23,6 +23,8 @@ static Pricing *pricing_in(Contest *contest) {
   return contest->pricing;
 }
 
+Model *contest_model(Contest *contest) { return pricing_model(pricing_in(contest)); }
+
 Price contest_price(Contest *contest, const Plan *plan, double enough) { return pricing_of(pricing_in(contest), plan, enough); }
 
 void contest_keep(Contest *contest, Compilation *lowered) {

@@ -38,6 +38,7 @@ bool contest_is_less(double cost, double than);
 Price contest_price(Contest *contest, const Plan *plan, double enough);
 // Offers a plan, which is copied if it is taken. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.
 int64_t contest_offer(Contest *contest, const Plan *plan, const char *name);
+Model *contest_model(Contest *contest); // on which plans are priced
 // Keeps a program, which may be NULL, in place of the one before, if the compilation keeps any.
 void contest_keep(Contest *contest, Compilation *lowered);
 // Offers the plans of all planners that have a name, but for one. Once. When the time is up those that search are left out.

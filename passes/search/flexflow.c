@@ -46,6 +46,7 @@ typedef struct Hunt {
   double until; // time (steady_seconds), or 0
   Configuration *best;
   int64_t best_time, tried;
+  int64_t effort, least; // of a chain
   int chains;
 } Hunt;
 
@@ -86,6 +87,9 @@ static void step(const Hunt *hunt, Chain *chain) {
   if (strategy_time(chain->strategy) < chain->best_time) note_best(hunt, chain);
 }
 
+// Whether there is anything to choose.
+static bool has_choice(const Hunt *hunt) { return hunt->layers->list.len > 0 && hunt->mesh->n_axes > 0; }
+
 static bool is_late(const Hunt *hunt) { return hunt->until > 0 && steady_seconds() > hunt->until; }
 
 static void run_chain(Hunt *hunt, const Configuration *start) {
@@ -95,7 +99,7 @@ static void run_chain(Hunt *hunt, const Configuration *start) {
   chain.draw.state = hunt->c->plan_source.seed * 1000003 + (uint64_t)hunt->chains++;
   chain.beta = BETA / (double)strategy_time(chain.strategy);
   note_best(hunt, &chain);
-  while (strategy_effort(chain.strategy) < EFFORT && !is_late(hunt) && (chain.tried < LEAST || 2 * chain.found > chain.tried)) {
+  while (has_choice(hunt) && strategy_effort(chain.strategy) < hunt->effort && !is_late(hunt) && (chain.tried < hunt->least || 2 * chain.found > chain.tried)) {
     step(hunt, &chain);
     if ((chain.tried - chain.found) % patience == patience - 1) go_back(hunt, &chain);
   }
@@ -132,6 +136,9 @@ Plan search_flexflow(Compilation *c) {
   const CostModel cost = cost_model(c->arena, c->machine, &mesh, c->model->f64);
   LayerCosts costs = layer_costs_new(c->arena, of_costs, c->model->train, &layers, &cost);
   Hunt hunt = {.c = c, .arena = scratch, .layers = &layers, .mesh = &mesh, .tasks = layer_tasks_new(scratch, &costs)};
+  const int parts = c->effort_parts > 0 ? c->effort_parts : 1;
+  hunt.effort = EFFORT / parts;
+  hunt.least = LEAST / parts;
   if (c->time_limit > 0) hunt.until = steady_seconds() + c->time_limit;
   run_from_plan(&hunt, &costs, PLAN_DATA);
   run_from_plan(&hunt, &costs, PLAN_OWT);

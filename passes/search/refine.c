@@ -3,10 +3,15 @@
 #include <math.h>
 
 #include "../sim/streams.h"
+#include "refine_moves.h"
 
 // Plans whose estimate is no more than this many times what the best one takes are lowered, at most so many.
 static const double CLOSE = 1.05;
 enum { MOST_LOWERED = 6 };
+// A walk of flexflow is so many times as short as usual, on training graphs of at most so many operators: about a tenth of a second.
+enum { WALK_PARTS = 64, WALK_MOST_OPS = 2000 };
+// Operators of the plans that moves lead to, all together, and how many of these are lowered: a tenth of a second.
+enum { MOVES_EFFORT = 20000, MOST_MOVES_LOWERED = 4 };
 
 // ---- optima of which a part counts less ----------------------------------------------------------------------------
 
@@ -102,11 +107,33 @@ static bool is_known(const Refinement *r, int start) {
   return is_same(&r->contest->plan, plan);
 }
 
+// The plan of a short walk of flexflow, which knows what the others do not: layers beside each other on different devices.
+static void walk(Refinement *r) {
+  Compilation c = *r->contest->c;
+  Rival rival = {.name = plan_source_name(PLAN_FLEXFLOW)};
+  Search search;
+  if (c.model->train->ops.len > WALK_MOST_OPS) return;
+  c.effort_parts = WALK_PARTS;
+  if (evaluate_planner_on(&c, contest_model(r->contest), (PlanSource){.kind = PLAN_FLEXFLOW}, &rival.plan, &search) == NULL) vec_push(c.arena, &r->starts, rival);
+}
+
+static bool has_pins(const Plan *plan) {
+  for (int i = 0; i < plan->lines.len; i++)
+    for (int a = 0; a < plan->mesh.n_axes; a++)
+      if (plan->lines.at[i].axis[a].kind == CHOICE_PIN) return true;
+  return false;
+}
+
+// About what its program takes, if that may be less than the best one takes; 0: it may not. Of what runs beside each other nothing is known.
+static double estimate(Contest *contest, const Plan *plan, double best) {
+  return has_pins(plan) ? best : contest_price(contest, plan, best).overlapped;
+}
+
 // Adds the plans of others, takes away what is there twice or takes too long, and sorts the rest by what it is estimated to take.
 static void choose(Refinement *r, double best) {
   Contest *contest = r->contest;
   int n = 0;
-  for (int i = 0; i < r->starts.len; i++) r->starts.at[i].price = contest_price(contest, &r->starts.at[i].plan, best);
+  for (int i = 0; i < r->starts.len; i++) r->starts.at[i].price.overlapped = estimate(contest, &r->starts.at[i].plan, best);
   for (int i = 0; i < contest->rivals.len; i++) vec_push(contest->c->arena, &r->starts, contest->rivals.at[i]);
   for (int i = 0; i < r->starts.len; i++) {
     const Rival rival = r->starts.at[i];
@@ -150,12 +177,49 @@ static bool offer(Contest *contest, const Rival *rival, double *best) {
   return true;
 }
 
+// ---- moves ---------------------------------------------------------------------------------------------------------
+
+typedef struct Walk {
+  Contest *contest;
+  int64_t effort;
+  int lowered;
+} Walk;
+
+static bool goes_on(const Walk *w) {
+  return w->effort < MOVES_EFFORT && w->lowered < MOST_MOVES_LOWERED && !contest_is_over(w->contest);
+}
+
+// The first move of the best plan that makes its program take less; false: there is none, or no effort is left.
+static bool move(Walk *w, double *best) {
+  Contest *contest = w->contest;
+  Arena *arena = arena_new();
+  Rival rival = {.name = contest->name};
+  const double now = contest_price(contest, &contest->plan, INFINITY).overlapped;
+  PlanMoves *moves = plan_moves_new(arena, contest_model(contest), &contest->plan);
+  bool moved = false;
+  while (!moved && goes_on(w) && plan_moves_next(moves, &rival.plan)) {
+    w->effort += contest->c->model->train->ops.len;
+    const Price price = contest_price(contest, &rival.plan, now);
+    if (price.overlapped == 0 || !contest_is_less(price.overlapped, now)) continue;
+    w->lowered++;
+    moved = offer(contest, &rival, best);
+  }
+  if (moved) vec_own(contest->c->arena, &contest->plan.lines);
+  plan_moves_free(moves);
+  arena_free(arena);
+  return moved;
+}
+
 void refine(Refinement *r, Search *search) {
   Contest *contest = r->contest;
   double best = time_of_best(contest);
   if (isnan(best)) return;
   search->unrefined = best;
+  if (!contest_is_over(contest)) walk(r);
   choose(r, best);
   for (int i = 0; i < r->starts.len && i < MOST_LOWERED && !contest_is_over(contest); i++)
     search->refined |= offer(contest, &r->starts.at[i], &best);
+  if (contest->plan.microbatches > 1 || contest->plan.recompute.len > 0) return; // which are other graphs
+  Walk walk = {.contest = contest};
+  while (goes_on(&walk) && move(&walk, &best)) search->refined = true;
 }

@@ -4,10 +4,12 @@
 // up. So plans are looked at that cost little more by the sum:
 //
 // - optima of the same problem where a share of what changes of layout of gradients and parameters take counts only
-// - the plans of the other planners, which are at hand
+// - the plans of the other planners, which are at hand, and one of a short walk of flexflow: layers beside each other on different devices
+// - then those that differ from the best in what one group, or all that are like it, do along one axis (refine_moves.h)
 //
-// What they take is estimated first (sim/overlap.h); those that may be better are lowered. One becomes the best only where its
-// program takes less time, and fits. So what auto gives never takes longer as streams overlap than the plan with the least sum. What is
+// What they take is estimated first (sim/overlap.h), by a full simulation of the two streams; those that may be better are lowered. One
+// becomes the best only where its program takes less time, and fits. All of it is counted, in plans and operators, so that it ends the same way
+// every time. So what auto gives never takes longer as streams overlap than the plan with the least sum. What is
 // proved is a matter of sums, and of that plan.
 #ifndef PARCC_PASSES_SEARCH_REFINE_H
 #define PARCC_PASSES_SEARCH_REFINE_H
