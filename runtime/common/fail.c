@@ -28,9 +28,9 @@ void fail_set_open_line(bool open) { __atomic_store_n(&speaker.open_line, open, 
 
 // One write, so that messages of several ranks do not mix.
 static void print_message(bool with_rank, const char *text) {
-  char line[3400], rank[32] = "";
+  char line[3400], rank[100] = "";
   const char *clear = __atomic_load_n(&speaker.open_line, __ATOMIC_RELAXED) ? "\r\033[K" : "";
-  if (with_rank) snprintf(rank, sizeof rank, "rank %d: ", speaker.rank);
+  if (with_rank) snprintf(rank, sizeof rank, "%s: ", world_name(speaker.rank));
   int length = snprintf(line, sizeof line, "%s%s: %s%s\n", clear, speaker.program, rank, text);
   if (length >= (int)sizeof line) {
     length = (int)sizeof line - 1;

@@ -46,10 +46,11 @@ static void print_command(int argc, char **argv, char *text, size_t size) {
 
 static bool check_ranks(int argc, char **argv, Fault *fault) {
   const int wanted = run.model->ranks;
-  char command[1000], launcher[40] = "";
+  char command[1000], launcher[60] = "";
   if (parcc.ranks == wanted || run.model->measures) return true;
   print_command(argc, argv, command, sizeof command);
-  if (wanted > 1) snprintf(launcher, sizeof launcher, "mpiexec -n %d ", wanted);
+  if (wanted > 1)
+    snprintf(launcher, sizeof launcher, world_has_mpi() ? "mpiexec -n %d " : "torchrun --no-python --nproc-per-node=%d ", wanted);
   return fault_set(fault, FAIL_MISUSE, "this program is for %d rank%s, started with %d; start it by: %s%s", wanted,
                    wanted == 1 ? "" : "s", parcc.ranks, launcher, command);
 }
@@ -88,7 +89,7 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
   run.model = model;
   run.saved = -1;
   fail_set_speaker(model->name, 0, 1);
-  run.world = world_start(&argc, &argv, model->ranks);
+  run.world = world_start(&argc, &argv, program, model->ranks);
   parcc.rank = run.world.rank;
   parcc.ranks = run.world.ranks;
   fail_set_speaker(model->name, parcc.rank, parcc.ranks);

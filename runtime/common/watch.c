@@ -20,7 +20,7 @@ static const double beat = 1;        // between two notes
 static const double silent = 3;      // so many beats without a note: the rank does not run
 static const double claim_wait = 2;  // for the answer to a claim
 static const double signal_wait = 2; // after a rank was told to end by a signal: somebody is ending all
-static const double leave_wait = 10; // after somebody has spoken: then this rank ends by itself
+static const double leave_wait = 10; // after somebody has spoken: then this rank ends by itself; by TCP at once
 static const double stagger = 2;     // a rank that cannot ask speaks so much after the one before it
 static const double forever = INFINITY;
 
@@ -96,7 +96,7 @@ static void tell(NoteKind kind) { // rank 0 tells all, any other rank 0
 static void somebody_spoke(double now) {
   state.spoken = true;
   state.verdict_at = state.claim_ends = forever;
-  if (state.leave_at == forever) state.leave_at = now + leave_wait;
+  if (state.leave_at == forever) state.leave_at = now + (world_is_tcp() ? 0 : leave_wait);
   pthread_cond_broadcast(&state.changed);
 }
 
@@ -151,6 +151,18 @@ bool watch_claim(void) {
   return mine;
 }
 
+bool watch_hears(void) {
+  const double until = clock_seconds() + signal_wait + stagger * parcc.rank + 2 * beat;
+  bool heard = world_told();
+  while (!heard && state.connected && clock_seconds() < until) {
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    pthread_mutex_lock(&state.lock); // the thread of this rank keeps it while it speaks
+    heard = state.spoken || world_told();
+    pthread_mutex_unlock(&state.lock);
+  }
+  return heard;
+}
+
 // ---- notes
 
 // A rank may lose its connection without having said why: it died.
@@ -161,7 +173,7 @@ static void lost(int rank, double now) {
   if (state.leaving || seen->last.kind == NOTE_GOODBYE) return;
   // The ranks that lose rank 0 cannot ask who is to speak.
   const double turn = parcc.rank == 0 ? 0 : stagger * (parcc.rank - 1);
-  judge(now + turn + (seen->told ? signal_wait : 0), "rank %d %s, last seen %s", rank,
+  judge(now + turn + (seen->told ? signal_wait : 0), "%s %s, last seen %s", world_name(rank),
         seen->told ? "was ended by a signal" : "has died", place(&seen->last, text, sizeof text));
 }
 
@@ -215,15 +227,15 @@ static void judge_all(double now) {
     const double since = now - state.seen[r].heard;
     if (r == parcc.rank || !link_connected(r) || has_left(r)) continue;
     if (since > state.timeout || (stuck && since > limit))
-      judge(now, "rank %d has not answered for %.0f s, last seen %s", r, since,
+      judge(now, "%s has not answered for %.0f s, last seen %s", world_name(r), since,
             place(&state.seen[r].last, text, sizeof text));
   }
   if (!stuck) return;
   place(&state.seen[last].last, text, sizeof text);
   if (last == first) judge(now, "no rank has got on for %.0f s (--timeout): all are %s", now - moved, text);
   else
-    judge(now, "no rank has got on for %.0f s (--timeout): rank %d is behind, %s; rank %d is %s", now - moved, last,
-          text, first, place(&state.seen[first].last, other, sizeof other));
+    judge(now, "no rank has got on for %.0f s (--timeout): %s is behind, %s; %s is %s", now - moved,
+          world_name(last), text, world_name(first), place(&state.seen[first].last, other, sizeof other));
 }
 
 // A rank other than 0: whether rank 0 answers.
@@ -231,7 +243,7 @@ static void judge_first(double now) {
   char text[200];
   const double since = now - state.seen[0].heard, turn = stagger * parcc.rank;
   if (since > state.timeout + turn)
-    judge(now, "rank 0 has not answered for %.0f s, last seen %s", since,
+    judge(now, "%s has not answered for %.0f s, last seen %s", world_name(0), since,
           place(&state.seen[0].last, text, sizeof text));
 }
 
@@ -239,7 +251,7 @@ static void judge_alone(double now) {
   char text[200];
   const Seen *seen = &state.seen[parcc.rank];
   if (now - seen->moved > state.timeout + stagger * parcc.rank)
-    judge(now, "rank %d has not got on for %.0f s (--timeout): it is %s", parcc.rank, now - seen->moved,
+    judge(now, "%s has not got on for %.0f s (--timeout): it is %s", world_name(parcc.rank), now - seen->moved,
           place(&seen->last, text, sizeof text));
 }
 
@@ -248,7 +260,7 @@ static void judge_communication(double now) {
   const char *reason = device_communication_error();
   if (reason == NULL) return;
   const Note note = here(NOTE_BEAT);
-  judge(now, "rank %d: %s: communication failed: %s", parcc.rank, place(&note, text, sizeof text), reason);
+  judge(now, "%s: %s: communication failed: %s", world_name(parcc.rank), place(&note, text, sizeof text), reason);
 }
 
 static void judge_ranks(double now) {
@@ -300,6 +312,7 @@ static void *watch(void *unused) {
       judge_ranks(now);
       told = now;
     }
+    if (!state.spoken && !state.leaving && world_told()) somebody_spoke(now);
     speak_when_due(now);
     if (now > state.leave_at) _exit(FAIL_RUN);
     wait_a_beat();

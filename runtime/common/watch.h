@@ -5,8 +5,8 @@
 //   - a rank has been silent, or no rank has got on, for --timeout seconds: within a few seconds after.
 //
 // "Getting on" is what the main thread does: an operator begins (AT), a piece of a file is read or written. Rank 0 judges;
-// the others tell it every second where they are, over TCP connections of their own (watch_link.c), as MPI and NCCL are just
-// what may be stuck. When rank 0 is at fault the lowest of the others speaks. Where no connection comes about, a rank that
+// the others tell it every second where they are, over TCP connections of their own (watch_link.c), as MPI, NCCL and the
+// connections of mesh.h are just what may be stuck. When rank 0 is at fault the lowest of the others speaks. Where no connection comes about, a rank that
 // does not get on ends the run by itself.
 #ifndef PARCC_WATCH_H
 #define PARCC_WATCH_H
@@ -26,6 +26,10 @@ void watch_step(void);
 // Whether this rank is to print the message that ends the run: true for one rank only. Otherwise another has, or is about
 // to, and this one keeps silent.
 bool watch_claim(void);
+
+// A connection to another rank has ended, outside of the watching threads. Waits for what these make of it: whether a rank
+// says why the run ends, so that this one is to keep silent.
+bool watch_hears(void);
 
 // This rank ends in order, and from now on others may leave, too.
 void watch_goodbye(void);

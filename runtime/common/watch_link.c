@@ -1,12 +1,10 @@
 #include "watch_link.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 
 #include "fail.h"
 #include "run.h"
+#include "tcp.h"
 
 enum { MAX_ADDRESSES = 16 };
 static const double connect_seconds = 3, hello_seconds = 10;
@@ -24,9 +23,9 @@ static const double connect_seconds = 3, hello_seconds = 10;
 typedef struct {
   char host[64];
   unsigned char token[16]; // who has it belongs to this run
-  in_port_t port;          // as on the wire; 0: it does not
+  unsigned port;           // 0: it does not
   int n;
-  in_addr_t address[MAX_ADDRESSES];
+  TcpAddress address[MAX_ADDRESSES];
 } Invitation;
 
 // A connection, and the part of a note that has come.
@@ -41,69 +40,46 @@ static int wake_pipe[2] = {-1, -1};
 
 // ---- setting up
 
-static int new_socket(void) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-  if (fd >= 0) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); // only makes notes earlier
-  return fd;
-}
-
 static void list_addresses(Invitation *invitation) {
   struct ifaddrs *all, *at;
   if (getifaddrs(&all) != 0) return;
   for (at = all; at != NULL && invitation->n < MAX_ADDRESSES; at = at->ifa_next) {
-    if (at->ifa_addr == NULL || at->ifa_addr->sa_family != AF_INET || (at->ifa_flags & IFF_LOOPBACK)) continue;
-    struct sockaddr_in address;
-    memcpy(&address, at->ifa_addr, sizeof address);
-    invitation->address[invitation->n++] = address.sin_addr.s_addr;
+    const int family = at->ifa_addr == NULL ? AF_UNSPEC : at->ifa_addr->sa_family;
+    if ((family != AF_INET && family != AF_INET6) || (at->ifa_flags & IFF_LOOPBACK)) continue;
+    TcpAddress *address = &invitation->address[invitation->n];
+    address->size = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    memcpy(&address->at, at->ifa_addr, address->size);
+    if (tcp_is_link_local(address)) continue; // means nothing on another host
+    tcp_set_port(address, invitation->port);
+    invitation->n++;
   }
   freeifaddrs(all);
 }
 
 // Returns the listening socket; -1: there is none, and the invitation has no port.
 static int listen_for_ranks(Invitation *invitation) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
-  socklen_t size = sizeof address;
   memset(invitation, 0, sizeof *invitation);
-  const int fd = new_socket();
+  const int fd = tcp_listen(0, parcc.ranks + 8);
   if (fd < 0) return -1;
   if (gethostname(invitation->host, sizeof invitation->host - 1) != 0 ||
       getrandom(invitation->token, sizeof invitation->token, 0) != sizeof invitation->token ||
-      bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, parcc.ranks + 8) != 0 ||
-      getsockname(fd, (struct sockaddr *)&address, &size) != 0) {
+      (invitation->port = tcp_port(fd)) == 0) {
     close(fd);
     return -1;
   }
   list_addresses(invitation);
-  invitation->port = address.sin_port;
   return fd;
-}
-
-static bool wait_for(int fd, short events, double seconds) {
-  struct pollfd wanted = {.fd = fd, .events = events};
-  return poll(&wanted, 1, (int)(seconds * 1e3)) == 1;
-}
-
-static int connect_to(in_addr_t host, in_port_t port) {
-  const struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = host};
-  int error = 0;
-  socklen_t size = sizeof error;
-  const int fd = new_socket();
-  if (fd < 0) return -1;
-  if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0) return fd;
-  if (errno == EINPROGRESS && wait_for(fd, POLLOUT, connect_seconds) &&
-      getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0)
-    return fd;
-  close(fd);
-  return -1;
 }
 
 static void accept_invitation(const Invitation *invitation) {
   char host[sizeof invitation->host] = "";
   if (invitation->port == 0) return;
   int fd = -1;
-  if (gethostname(host, sizeof host - 1) == 0 && strcmp(host, invitation->host) == 0)
-    fd = connect_to(htonl(INADDR_LOOPBACK), invitation->port);
-  for (int i = 0; i < invitation->n && fd < 0; i++) fd = connect_to(invitation->address[i], invitation->port);
+  if (gethostname(host, sizeof host - 1) == 0 && strcmp(host, invitation->host) == 0) {
+    const TcpAddress here = tcp_loopback(invitation->port);
+    fd = tcp_connect(&here, connect_seconds);
+  }
+  for (int i = 0; i < invitation->n && fd < 0; i++) fd = tcp_connect(&invitation->address[i], connect_seconds);
   if (fd < 0) return;
   peers[0].fd = fd;
   Note hello = {.kind = NOTE_HELLO, .rank = parcc.rank};
@@ -114,9 +90,9 @@ static void accept_invitation(const Invitation *invitation) {
 // Takes one connection; whoever does not have the token is turned away.
 static bool accept_rank(int listening, const Invitation *invitation) {
   Note hello;
-  const int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  const int fd = tcp_accept(listening);
   if (fd < 0) return false;
-  if (wait_for(fd, POLLIN, connect_seconds) && recv(fd, &hello, sizeof hello, 0) == sizeof hello &&
+  if (tcp_wait(fd, POLLIN, connect_seconds) && recv(fd, &hello, sizeof hello, 0) == sizeof hello &&
       hello.kind == NOTE_HELLO && hello.rank > 0 && hello.rank < parcc.ranks && peers[hello.rank].fd < 0 &&
       memcmp(hello.token, invitation->token, sizeof hello.token) == 0) {
     peers[hello.rank].fd = fd;
@@ -130,7 +106,7 @@ static bool accept_rank(int listening, const Invitation *invitation) {
 static void accept_ranks(int listening, const Invitation *invitation, int expected) {
   const double end = clock_seconds() + hello_seconds;
   while (expected > 0 && clock_seconds() < end)
-    if (wait_for(listening, POLLIN, end - clock_seconds()) && accept_rank(listening, invitation)) expected--;
+    if (tcp_wait(listening, POLLIN, end - clock_seconds()) && accept_rank(listening, invitation)) expected--;
 }
 
 bool link_open(void) {

@@ -1,5 +1,6 @@
-// The processes of a run, before and beside NCCL: start-up, small messages between hosts, the end. With MPI
-// (world_mpi.c), or without it for programs of one rank (world_single.c). An MPI fault ends all ranks.
+// The processes of a run, before and beside NCCL: start-up, small messages between hosts, the end. By MPI (world_mpi.c) where
+// mpiexec or a launcher that speaks PMI started the program, by TCP alone (world_tcp.c) where another launcher did
+// (launcher.h); without a launcher there is one process. A fault ends all ranks.
 #ifndef PARCC_WORLD_H
 #define PARCC_WORLD_H
 
@@ -11,8 +12,15 @@ typedef struct {
   int local_rank, local_ranks; // among the ranks of this machine
 } World;
 
-// Joins the other ranks. A program made for one rank that no launcher started does not touch MPI.
-World world_start(int *argc, char ***argv, int wanted_ranks);
+// Joins the other ranks. A program made for one rank that no launcher started does not touch MPI. program: what tells it from
+// others, or NULL.
+World world_start(int *argc, char ***argv, const char *program, int wanted_ranks);
+
+// "rank 3", or "rank 3 on HOST" where the ranks are on several hosts. Valid until the next call before world_start has
+// returned, after that to the end.
+const char *world_name(int rank);
+bool world_is_tcp(void);
+bool world_has_mpi(void); // the program was linked with it
 
 // The collectives below are called by all ranks.
 void world_broadcast(void *data, size_t bytes, int root);
@@ -23,6 +31,9 @@ void world_recv(void *data, size_t bytes, int src);
 
 // Leaves together with the other ranks.
 void world_finish(void);
+
+// Whether another rank is ending the run and has said why. Can be called at any time, by any thread.
+bool world_told(void);
 
 // Ends this process and, where they are known, all others. Can be called at any time.
 _Noreturn void world_abort(int code);

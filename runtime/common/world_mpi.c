@@ -1,5 +1,5 @@
 // The processes of a run, by MPI.
-#include "world.h"
+#include "world_way.h"
 
 #include <mpi.h>
 #include <signal.h>
@@ -9,9 +9,6 @@
 
 #include "fail.h"
 #include "parcc.h"
-
-// Set by the launchers in the environment of the processes they start (Open MPI, MPICH and Slurm, PMIx).
-static const char *const launcher_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"};
 
 enum { MAX_PIECE = 1 << 30 }; // bytes in one MPI call, whose counts are int
 
@@ -30,15 +27,9 @@ static _Noreturn void mpi_failed(int line, const char *call, int result) {
   parcc_check_failed(__FILE__, line, call, reason);
 }
 
-static bool launched(void) {
-  for (size_t i = 0; i < sizeof launcher_variables / sizeof *launcher_variables; i++)
-    if (getenv(launcher_variables[i]) != NULL) return true;
-  return false;
-}
-
-World world_start(int *argc, char ***argv, int wanted_ranks) {
-  World world = {0, 1, 0, 1};
-  if (wanted_ranks == 1 && !launched()) return world;
+static World start(int *argc, char ***argv, const char *program) {
+  (void)program;
+  World world;
   int threads; // those of the runtime leave MPI alone
   CHECK_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &threads));
   running = true;
@@ -55,38 +46,42 @@ World world_start(int *argc, char ***argv, int wanted_ranks) {
 
 static int piece(size_t left) { return left < MAX_PIECE ? (int)left : MAX_PIECE; }
 
-void world_broadcast(void *data, size_t bytes, int root) {
+static void broadcast(void *data, size_t bytes, int root) {
   for (size_t i = 0; running && i < bytes; i += MAX_PIECE)
     CHECK_MPI(MPI_Bcast((char *)data + i, piece(bytes - i), MPI_BYTE, root, MPI_COMM_WORLD));
 }
 
-void world_all_gather(const void *send, void *recv, size_t bytes) {
+static void all_gather(const void *send, void *recv, size_t bytes) {
   if (bytes > MAX_PIECE) fail_alone(FAIL_INTERNAL, "gather of %zu bytes a rank", bytes);
   if (running) CHECK_MPI(MPI_Allgather(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, MPI_COMM_WORLD));
   else memcpy(recv, send, bytes);
 }
 
-void world_send(const void *data, size_t bytes, int dst) {
+static void send_to(const void *data, size_t bytes, int dst) {
   for (size_t i = 0; i < bytes; i += MAX_PIECE)
     CHECK_MPI(MPI_Send((const char *)data + i, piece(bytes - i), MPI_BYTE, dst, 0, MPI_COMM_WORLD));
 }
 
-void world_recv(void *data, size_t bytes, int src) {
+static void recv_from(void *data, size_t bytes, int src) {
   for (size_t i = 0; i < bytes; i += MAX_PIECE)
     CHECK_MPI(MPI_Recv((char *)data + i, piece(bytes - i), MPI_BYTE, src, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-void world_finish(void) {
+static void finish(void) {
   if (!running) return;
   running = false;
   CHECK_MPI(MPI_Finalize());
 }
 
 // The alarm is for an MPI that hangs while it ends the others. The launcher then does it.
-_Noreturn void world_abort(int code) {
+static void abort_all(int code) {
   enum { SECONDS = 10 };
   signal(SIGALRM, SIG_DFL);
   alarm(SECONDS);
   if (running) MPI_Abort(MPI_COMM_WORLD, code);
-  _exit(code);
 }
+
+// MPI ends whoever is left.
+static bool told(void) { return false; }
+
+const WorldWay world_mpi = {start, broadcast, all_gather, send_to, recv_from, finish, abort_all, told};

@@ -1,9 +1,9 @@
 // NCCL for ranks that share a GPU, which NCCL itself refuses (parcc-cc --staged): what a call reads is copied to host memory,
-// the call is done there by MPI (host/nccl.c, host/nccl_send.c), and what it writes is copied back.
+// the call is done there by what carries it (host/nccl_comm.h), and what it writes is copied back.
 //
 // A call is done when it returns, after all that its stream had before it. So ranks wait for each other in the order in which
 // they issue calls, which is one order for all of them, and no stream ever waits for another rank.
-#include "../host/nccl_mpi.h"
+#include "../host/nccl_comm.h"
 
 #include <stdlib.h>
 
@@ -22,10 +22,7 @@ static struct {
 static int n_open; // communicators
 
 static Staging plan(const NcclCall *c) {
-  MPI_Datatype type;
-  size_t element = 0;
-  nccl_find_type(c->type, &type, &element);
-  const size_t block = c->count * element, all = block * (size_t)c->comm->ranks, own = block * (size_t)c->comm->rank;
+  const size_t block = c->count * nccl_type_bytes(c->type), all = block * (size_t)c->comm->ranks, own = block * (size_t)c->comm->rank;
   const bool is_root = c->comm->rank == c->root;
   Staging s = {.in = c->send, .out = c->recv, .in_bytes = block, .out_bytes = block, .bytes = block};
   switch (c->kind) {

@@ -67,10 +67,7 @@ void check_queue_collective(const NcclCall *call, cudaStream_t stream) {
       [NCCL_BROADCAST] = "ncclBroadcast",  [NCCL_REDUCE_SCATTER] = "ncclReduceScatter",
       [NCCL_ALL_GATHER] = "ncclAllGather",
   };
-  MPI_Datatype type;
-  size_t element = 0;
-  nccl_find_type(call->type, &type, &element);
-  const size_t bytes = call->count * element, all = bytes * (size_t)call->comm->ranks;
+  const size_t bytes = call->count * nccl_type_bytes(call->type), all = bytes * (size_t)call->comm->ranks;
   const bool is_root = call->comm->rank == call->root;
   Item *item = check_queue(stream, names[call->kind], run_collective, call, sizeof *call);
   check_take_turn(item);

@@ -24,12 +24,7 @@ typedef struct {
   NcclCall calls[];
 } Messages;
 
-static size_t bytes_of(const NcclCall *call) {
-  MPI_Datatype type;
-  size_t element = 0;
-  nccl_find_type(call->type, &type, &element);
-  return call->count * element;
-}
+static size_t bytes_of(const NcclCall *call) { return call->count * nccl_type_bytes(call->type); }
 
 static void send_message(const NcclCall *call) {
   const size_t bytes = bytes_of(call);

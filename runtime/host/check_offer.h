@@ -3,7 +3,7 @@
 #define PARCC_HOST_CHECK_OFFER_H
 
 #include "check.h"
-#include "nccl_mpi.h"
+#include "nccl_comm.h"
 
 enum { OFFER_HELLO, OFFER, OFFER_VERDICT, OFFER_MESSAGE }; // tags on the communicator for checks
 

@@ -1,9 +1,12 @@
 // What becomes of the calls of NCCL on the host: device memory is host memory, so they are done when they are issued, or queued
 // in the checking mode.
 #include "check.h"
-#include "nccl_mpi.h"
+#include "fail.h"
+#include "nccl_comm.h"
 
 ncclResult_t nccl_open(ncclComm_t comm) {
+  if (parcc_checking && comm->carrier == &nccl_tcp)
+    fail_alone(FAIL_MISUSE, "in the checking mode ranks compare their calls by MPI: start the program by mpiexec");
   if (!parcc_checking || comm->mpi == MPI_COMM_NULL) return ncclSuccess;
   return nccl_check_mpi(MPI_Comm_dup(comm->mpi, &comm->check));
 }

@@ -1,6 +1,6 @@
-// NCCL on MPI: send, receive and groups. The calls of a group are kept and issued together when the outermost group ends;
+// NCCL on the host: send, receive and groups. The calls of a group are kept and issued together when the outermost group ends;
 // outside of groups a call is a group of its own.
-#include "nccl_mpi.h"
+#include "nccl_comm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,96 +12,50 @@ static struct {
   size_t n;
 } group;
 
-// A message of the one rank of a program without MPI to itself: send or recv is NULL.
-typedef struct {
-  const void *send;
-  void *recv;
-  size_t bytes;
-} OwnMessage;
-
-// Messages under way.
-static struct {
-  MPI_Request *requests;
-  size_t n_requests;
-  OwnMessage *own;
-  size_t n_own;
-} posted;
-
-// Room for one more element in an array that holds n; grows at powers of two. NULL: out of memory.
-static void *make_room(void *array, size_t n, size_t element) {
+void *nccl_make_room(void *array, size_t n, size_t element) {
   if (n > 0 && (n & (n - 1)) != 0) return array;
   return realloc(array, (n == 0 ? 1 : 2 * n) * element);
 }
 
-static ncclResult_t post_own(const NcclCall *c, size_t bytes) {
-  OwnMessage *own = make_room(posted.own, posted.n_own, sizeof *own);
-  if (own == NULL) return ncclInternalError;
-  posted.own = own;
-  own[posted.n_own++] =
-      (OwnMessage){c->kind == NCCL_SEND ? c->send : NULL, c->kind == NCCL_RECV ? c->recv : NULL, bytes};
+// ---- messages of a rank to itself
+
+static bool is_own(const NcclCall *c) { return c->count > 0 && c->root == c->comm->rank; }
+
+// Call number k, from 0, of those of this kind on the communicator; NULL: there are not so many.
+static const NcclCall *find_own(const NcclCall *calls, size_t n, NcclKind kind, ncclComm_t comm, size_t k) {
+  for (size_t i = 0; i < n; i++)
+    if (is_own(&calls[i]) && calls[i].kind == kind && calls[i].comm == comm && k-- == 0) return &calls[i];
+  return NULL;
+}
+
+// Of a communicator the first send goes to the first receive, and so on.
+static ncclResult_t exchange_own(const NcclCall *calls, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const NcclCall *c = &calls[i];
+    size_t k = 0;
+    if (!is_own(c)) continue;
+    while (find_own(calls, n, c->kind, c->comm, k) != c) k++;
+    const NcclCall *other = find_own(calls, n, c->kind == NCCL_SEND ? NCCL_RECV : NCCL_SEND, c->comm, k);
+    const size_t bytes = c->count * nccl_type_bytes(c->type);
+    if (other == NULL || other->count * nccl_type_bytes(other->type) != bytes) return ncclInvalidUsage;
+    if (c->kind == NCCL_SEND) memmove(other->recv, c->send, bytes);
+  }
   return ncclSuccess;
 }
 
-static ncclResult_t post(const NcclCall *c) {
-  MPI_Datatype type;
-  size_t bytes;
-  if (!nccl_find_type(c->type, &type, &bytes)) return ncclInternalError;
-  if (c->count == 0) return ncclSuccess;
-  if (c->comm->mpi == MPI_COMM_NULL) return post_own(c, c->count * bytes);
-  ncclResult_t result = ncclSuccess;
-  for (size_t i = 0; i < c->count && result == ncclSuccess; i += MAX_PIECE) {
-    MPI_Request *requests = make_room(posted.requests, posted.n_requests, sizeof *requests);
-    if (requests == NULL) return ncclInternalError;
-    posted.requests = requests;
-    MPI_Request *request = &requests[posted.n_requests++];
-    *request = MPI_REQUEST_NULL;
-    const int length = nccl_piece(c->count - i);
-    result = nccl_check_mpi(
-        c->kind == NCCL_SEND
-            ? MPI_Isend((const char *)c->send + i * bytes, length, type, c->root, 0, c->comm->mpi, request)
-            : MPI_Irecv((char *)c->recv + i * bytes, length, type, c->root, 0, c->comm->mpi, request));
-  }
-  return result;
-}
-
-// The first send goes to the first receive, and so on.
-static ncclResult_t complete_own(void) {
-  size_t s = 0, r = 0;
-  for (;; s++, r++) {
-    while (s < posted.n_own && posted.own[s].send == NULL) s++;
-    while (r < posted.n_own && posted.own[r].recv == NULL) r++;
-    if (s == posted.n_own || r == posted.n_own) break;
-    if (posted.own[s].bytes != posted.own[r].bytes) return ncclInvalidUsage;
-    memmove(posted.own[r].recv, posted.own[s].send, posted.own[s].bytes);
-  }
-  return s == r ? ncclSuccess : ncclInvalidUsage;
-}
-
-static ncclResult_t complete(void) {
-  ncclResult_t result = complete_own();
-  for (size_t i = 0; i < posted.n_requests && result == ncclSuccess; i += MAX_PIECE)
-    result = nccl_check_mpi(MPI_Waitall(nccl_piece(posted.n_requests - i), posted.requests + i, MPI_STATUSES_IGNORE));
-  free(posted.requests);
-  free(posted.own);
-  posted.requests = NULL;
-  posted.own = NULL;
-  posted.n_requests = posted.n_own = 0;
-  return result;
-}
-
 ncclResult_t nccl_exchange(const NcclCall *calls, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    const ncclResult_t result = post(&calls[i]);
-    if (result != ncclSuccess) return result;
-  }
-  return complete();
+  const ncclResult_t result = exchange_own(calls, n);
+  const NcclCarrier *carrier = n == 0 ? NULL : calls[0].comm->carrier;
+  return result != ncclSuccess || carrier == NULL ? result : carrier->exchange(calls, n);
 }
+
+// ---- groups
 
 static ncclResult_t keep(const NcclCall *call, cudaStream_t stream) {
-  NcclCall *calls = make_room(group.calls, group.n, sizeof *calls);
+  NcclCall *calls = nccl_make_room(group.calls, group.n, sizeof *calls);
   if (calls == NULL) return ncclInternalError;
   group.calls = calls;
-  cudaStream_t *streams = make_room(group.streams, group.n, sizeof(cudaStream_t));
+  cudaStream_t *streams = nccl_make_room(group.streams, group.n, sizeof(cudaStream_t));
   if (streams == NULL) return ncclInternalError;
   group.streams = streams;
   streams[group.n] = stream;
@@ -122,9 +76,7 @@ static ncclResult_t issue_kept(void) {
 // ---- the functions of NCCL
 
 static ncclResult_t issue(const NcclCall *c, cudaStream_t stream) {
-  MPI_Datatype mpi_type;
-  size_t bytes;
-  if (c->comm == NULL || c->root < 0 || c->root >= c->comm->ranks || !nccl_find_type(c->type, &mpi_type, &bytes) ||
+  if (c->comm == NULL || c->root < 0 || c->root >= c->comm->ranks || nccl_type_bytes(c->type) == 0 ||
       (c->count > 0 && c->send == NULL && c->recv == NULL))
     return ncclInvalidArgument;
   if (group.depth == 0 && c->root == c->comm->rank) return ncclInvalidUsage; // would wait for itself

@@ -1,17 +1,23 @@
 // What the files of the NCCL replacement share.
-//
-// MPI counts are int, NCCL counts are size_t: long messages go in pieces of at most MAX_PIECE elements.
-#ifndef PARCC_HOST_NCCL_MPI_H
-#define PARCC_HOST_NCCL_MPI_H
+#ifndef PARCC_HOST_NCCL_COMM_H
+#define PARCC_HOST_NCCL_COMM_H
 
 #include "nccl.h"
 
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "mesh.h"
+
+typedef struct NcclCarrier NcclCarrier;
+
 struct ncclComm {
-  MPI_Comm mpi; // MPI_COMM_NULL where the program runs without MPI
+  const NcclCarrier *carrier; // NULL: the program has one rank
   int rank, ranks;
+  MPI_Comm mpi; // by MPI; else MPI_COMM_NULL
+  MeshGroup group; // by TCP
+  int *members;    // of the group
+  uint32_t parts;  // that were split off this one so far
   // Of the checking mode:
   MPI_Comm check;              // a second one of the same ranks, for what they tell each other
   unsigned long long sequence; // collectives so far
@@ -40,12 +46,23 @@ typedef struct {
   ncclComm_t comm;
 } NcclCall;
 
-enum { MAX_PIECE = 1 << 30 };
-
-static inline int nccl_piece(size_t left) { return left < MAX_PIECE ? (int)left : MAX_PIECE; }
+// What carries calls between ranks: MPI (nccl_mpi.c), or TCP (nccl_tcp.c) where the ranks reach each other so (world.h).
+struct NcclCarrier {
+  ncclResult_t (*open)(ncclComm_t comm, int ranks, int rank); // of all ranks of the program
+  // part: made with no ranks, which stays so where the colour is none.
+  ncclResult_t (*split)(ncclComm_t comm, int color, int key, ncclComm_t part);
+  ncclResult_t (*close)(ncclComm_t comm);
+  ncclResult_t (*run)(const NcclCall *call, size_t bytes); // a collective; bytes: of an element
+  ncclResult_t (*exchange)(const NcclCall *calls, size_t n);  // of those that travel
+};
+extern const NcclCarrier nccl_mpi, nccl_tcp;
 
 // Success or ncclSystemError, whose text is then what MPI says.
 ncclResult_t nccl_check_mpi(int mpi_result);
+void nccl_set_error(const char *text); // of a ncclSystemError
+
+// Room for one more element in an array that holds n; grows at powers of two. NULL: out of memory.
+void *nccl_make_room(void *array, size_t n, size_t element);
 
 ncclResult_t nccl_check_cuda(cudaError_t error); // success or ncclUnhandledCudaError, whose text is then what CUDA says
 
@@ -66,7 +83,12 @@ void check_queue_messages(const NcclCall *calls, size_t n, cudaStream_t stream);
 void check_match(const NcclCall *call);      // all ranks of the communicator are at the same call, or the run ends
 void check_finish_messages(ncclComm_t comm); // what was sent has been received, or the run ends
 
-// The MPI type and the size of a type; false if there is none.
-bool nccl_find_type(ncclDataType_t type, MPI_Datatype *mpi, size_t *bytes);
+// Whether a message has something in it and goes to another rank.
+static inline bool nccl_travels(const NcclCall *message) {
+  return message->count > 0 && message->root != message->comm->rank;
+}
+
+size_t nccl_type_bytes(ncclDataType_t type); // 0: there is no such type
+void nccl_copy(void *dst, const void *src, size_t bytes);
 
 #endif

@@ -1,0 +1,61 @@
+"""launch.py [--slurm] [--address A] [--port P] N COMMAND...: N ranks of COMMAND on this machine that find each other over TCP, by the
+variables that torchrun sets, or srun. `@R=COMMAND` words before COMMAND: rank R runs that (a shell command) instead. As launchers do,
+it ends all ranks some seconds after one has ended with a fault; its exit code is that of the first rank that did so."""
+
+import argparse
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+GRACE = 5  # seconds
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def environment(args, rank):
+    names = ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID") if args.slurm else ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+    values = dict(zip(names, (str(rank), str(args.ranks), str(rank))))
+    return dict(os.environ, **values, MASTER_ADDR=args.address, MASTER_PORT=str(args.port))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--slurm", action="store_true")
+    parser.add_argument("--address", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("ranks", type=int)
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    args = parser.parse_args()
+    args.port = args.port or free_port()
+    others = {}
+    while match := re.fullmatch(r"@(\d+)=(.*)", args.command[0]):
+        others[int(match[1])] = ["sh", "-c", "exec " + match[2]]
+        del args.command[0]
+    ranks = [subprocess.Popen(others.get(r, args.command), env=environment(args, r)) for r in range(args.ranks)]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    code, deadline = 0, None
+    try:
+        while any(rank.poll() is None for rank in ranks):
+            time.sleep(0.01)
+            code = code or next((rank.returncode for rank in ranks if rank.poll()), 0)
+            if code and deadline is None:
+                deadline = time.monotonic() + GRACE
+            if deadline is not None and time.monotonic() > deadline:
+                break
+        code = code or next((rank.returncode for rank in ranks if rank.poll()), 0)
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.wait()
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+main()
