@@ -2,8 +2,8 @@
 //
 // An emitted program is one file in the common subset of C17 and CUDA C++. It calls CUDA, cuBLAS and NCCL by their own
 // names; under nvcc those are the libraries themselves, otherwise the replacements in runtime/host (device memory is
-// host memory, cuBLAS is CBLAS, NCCL is MPI). PARCC_STAGED (parcc-cc --staged): NCCL is MPI on copies in host memory, and
-// ranks can share a GPU.
+// host memory, cuBLAS is CBLAS, NCCL is MPI or TCP). PARCC_STAGED (parcc-cc --staged): it is so on copies in host memory,
+// and ranks can share a GPU.
 //
 // A program runs as one process per rank. All functions below are called by every rank in the same order. None returns
 // an error: a fault prints one message on stderr and ends all ranks (exit code 1: input or run at fault, 2: misuse,

@@ -1,4 +1,4 @@
-// The part of NCCL that emitted programs and runtime/common use, on MPI. Collectives are done when they return; send and
+// The part of NCCL that emitted programs and runtime/common use, on MPI or TCP. Collectives are done when they return; send and
 // receive between ncclGroupStart and ncclGroupEnd are done when the outermost group ends.
 #ifndef PARCC_HOST_NCCL_H
 #define PARCC_HOST_NCCL_H
@@ -50,7 +50,7 @@ ncclResult_t ncclGetVersion(int *version); // of NCCL whose behaviour this has
 const char *ncclGetErrorString(ncclResult_t result);
 const char *ncclGetLastError(ncclComm_t comm);
 
-// A communicator made from an id holds all ranks of the program (or the one rank of a program without MPI).
+// A communicator made from an id holds all ranks of the program (or the one rank of a program that nobody launched).
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank);
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part, ncclConfig_t *config);

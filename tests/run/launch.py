@@ -1,5 +1,5 @@
-"""launch.py [--slurm] [--address A] [--port P] N COMMAND...: N ranks of COMMAND on this machine that find each other over TCP, by the
-variables that torchrun sets, or srun. `@R=COMMAND` words before COMMAND: rank R runs that (a shell command) instead. As launchers do,
+"""launch.py [--slurm] [--on PREFIX]... [--address A] [--port P] N COMMAND...: N ranks of COMMAND that find each other over TCP, by the
+variables that torchrun sets, or srun. Each PREFIX is a command that runs another one on a host; the ranks are divided over these. `@R=COMMAND` words before COMMAND: rank R runs that (a shell command) instead. As launchers do,
 it ends all ranks some seconds after one has ended with a fault; its exit code is that of the first rank that did so."""
 
 import argparse
@@ -20,26 +20,36 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def host_of(args, rank):
+    """The host of a rank, and its number there."""
+    host = rank * len(args.on) // args.ranks
+    return args.on[host], sum(r * len(args.on) // args.ranks == host for r in range(rank))
+
+
 def environment(args, rank):
     names = ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID") if args.slurm else ("RANK", "WORLD_SIZE", "LOCAL_RANK")
-    values = dict(zip(names, (str(rank), str(args.ranks), str(rank))))
+    values = dict(zip(names, (str(rank), str(args.ranks), str(host_of(args, rank)[1]))))
     return dict(os.environ, **values, MASTER_ADDR=args.address, MASTER_PORT=str(args.port))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--slurm", action="store_true")
+    parser.add_argument("--on", action="append", default=[])
     parser.add_argument("--address", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("ranks", type=int)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
     args.port = args.port or free_port()
+    args.on = args.on or [""]
     others = {}
     while match := re.fullmatch(r"@(\d+)=(.*)", args.command[0]):
         others[int(match[1])] = ["sh", "-c", "exec " + match[2]]
         del args.command[0]
-    ranks = [subprocess.Popen(others.get(r, args.command), env=environment(args, r)) for r in range(args.ranks)]
+    ranks = [
+        subprocess.Popen(host_of(args, r)[0].split() + others.get(r, args.command), env=environment(args, r)) for r in range(args.ranks)
+    ]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     code, deadline = 0, None
     try:
