@@ -51,11 +51,13 @@ bool launcher_read(Launch *launch) {
                launchers[i].local_ranks, launch->local_ranks);
   launch->address = getenv("MASTER_ADDR");
   if (launch->ranks > 1 && (launch->address == NULL || launch->address[0] == '\0'))
-    fail_alone(FAIL_MISUSE, "%s says that this is one of %d ranks; set MASTER_ADDR to the host of rank 0, or start by mpiexec",
+    fail_alone(FAIL_MISUSE,
+               "%s says that this is one of %d ranks; set MASTER_ADDR to the host of rank 0, or start by mpiexec",
                launchers[i].ranks, launch->ranks);
   launch->port = getenv("MASTER_PORT");
   if (launch->port == NULL) launch->port = "29500";
-  else if (read_number("MASTER_PORT", MOST_PORT, 0) == 0) fail_alone(FAIL_MISUSE, "MASTER_PORT is 0 in the environment");
+  else if (read_number("MASTER_PORT", MOST_PORT, 0) == 0)
+    fail_alone(FAIL_MISUSE, "MASTER_PORT is 0 in the environment");
   launch->seconds = read_number("PARCC_START_SECONDS", INT_MAX, DEFAULT_SECONDS);
   return true;
 }

@@ -18,10 +18,10 @@
 #include "tcp.h"
 
 enum { TOKEN = 16, MOST_CALLERS = 256 };
-static const double hello_seconds = 10;   // for who has connected to say who it is
-static const double connect_seconds = 5;  // for one address
+static const double hello_seconds = 10;  // for who has connected to say who it is
+static const double connect_seconds = 5; // for one address
 static const double between_tries = 0.2;
-static const double answer_seconds = 10;  // more than rank 0 waits for the others
+static const double answer_seconds = 10; // more than rank 0 waits for the others
 
 // The first words of either side. A processor of another byte order does not know the magic.
 typedef struct {
@@ -32,7 +32,7 @@ static const Words our_words = {0x70617263, 1};
 typedef struct {
   Words words;
   int rank, ranks;
-  unsigned port; // at which the rank listens
+  unsigned port;              // at which the rank listens
   unsigned char token[TOKEN]; // who has it belongs to this run; to rank 0: nothing yet
   char host[64], program[80];
 } Hello;
@@ -128,7 +128,8 @@ static void answer(int refused) {
     const int fd = mesh_connection(r);
     if (fd < 0) continue;
     if (!tcp_send_all(fd, &answer, sizeof answer, until) ||
-        (refused == 0 && !tcp_send_all(fd, meeting.members, (size_t)meeting.launch->ranks * sizeof *meeting.members, until)))
+        (refused == 0 &&
+         !tcp_send_all(fd, meeting.members, (size_t)meeting.launch->ranks * sizeof *meeting.members, until)))
       fail_alone(FAIL_RUN, "cannot answer rank %d on %s: %s", r, meeting.members[r].host, strerror(errno));
   }
 }
@@ -143,11 +144,11 @@ static bool admit_rank(int fd, const Hello *hello) {
   char reason[400] = "";
   if (hello->rank < 1 || hello->rank >= hello->ranks || hello->port == 0 || hello->port > 65535) return false;
   if (hello->ranks != mine->ranks)
-    snprintf(reason, sizeof reason, "the ranks differ in their number: %d on rank 0 on %s, %d on rank %d on %s", mine->ranks,
-             mine->host, hello->ranks, hello->rank, hello->host);
+    snprintf(reason, sizeof reason, "the ranks differ in their number: %d on rank 0 on %s, %d on rank %d on %s",
+             mine->ranks, mine->host, hello->ranks, hello->rank, hello->host);
   else if (strcmp(hello->program, mine->program) != 0)
-    snprintf(reason, sizeof reason, "the ranks differ in the program: %s on rank 0 on %s, %s on rank %d on %s", mine->program,
-             mine->host, hello->program, hello->rank, hello->host);
+    snprintf(reason, sizeof reason, "the ranks differ in the program: %s on rank 0 on %s, %s on rank %d on %s",
+             mine->program, mine->host, hello->program, hello->rank, hello->host);
   else if (mesh_connection(hello->rank) >= 0)
     snprintf(reason, sizeof reason, "two processes say that they are rank %d, on %s and on %s", hello->rank,
              meeting.members[hello->rank].host, hello->host);
@@ -224,8 +225,8 @@ static bool visit_first(Answer *answer, const char **reason) {
     return false;
   }
   if (!same_words(&answer->words))
-    fail_alone(FAIL_RUN, "who listens on %s at port %s is not rank 0 of a program of this kind", meeting.launch->address,
-               meeting.launch->port);
+    fail_alone(FAIL_RUN, "who listens on %s at port %s is not rank 0 of a program of this kind",
+               meeting.launch->address, meeting.launch->port);
   if (answer->refused != 0) _exit(answer->refused);
   mesh_add(0, fd);
   return true;
@@ -243,7 +244,8 @@ static void visit(void) {
   memcpy(meeting.mine.token, answer.token, TOKEN);
   if (!tcp_receive_all(mesh_connection(0), meeting.members, (size_t)meeting.launch->ranks * sizeof *meeting.members,
                        meeting.until + answer_seconds))
-    fail_alone(FAIL_RUN, "on %s: rank 0 on %s has ended: %s", meeting.mine.host, meeting.launch->address, strerror(errno));
+    fail_alone(FAIL_RUN, "on %s: rank 0 on %s has ended: %s", meeting.mine.host, meeting.launch->address,
+               strerror(errno));
   meeting.until = clock_seconds() + meeting.launch->seconds; // all are there
 }
 
@@ -260,7 +262,8 @@ static void call_rank(int rank) {
   }
   const int fd = tcp_connect(&address, meeting.launch->seconds);
   if (fd < 0 || !tcp_send_all(fd, &meeting.mine, sizeof meeting.mine, meeting.until))
-    fail_alone(FAIL_RUN, "on %s: cannot reach rank %d on %s: %s", meeting.mine.host, rank, member->host, strerror(errno));
+    fail_alone(FAIL_RUN, "on %s: cannot reach rank %d on %s: %s", meeting.mine.host, rank, member->host,
+               strerror(errno));
   mesh_add(rank, fd);
 }
 

@@ -20,8 +20,8 @@ enum { SENDING = 1, RECEIVING = 2 };
 
 static struct {
   int ranks, own;
-  int *fd;             // of each rank; -1: none
-  unsigned char *busy; // by rank: the directions in which a transfer waits
+  int *fd;               // of each rank; -1: none
+  unsigned char *busy;   // by rank: the directions in which a transfer waits
   struct pollfd *wanted; // two a rank
   int *everybody;
   MeshGroup all;
@@ -91,7 +91,8 @@ static _Noreturn void lost(int peer, int error) {
 // ---- transfers -----------------------------------------------------------------------------------------------------
 
 MeshTransfer mesh_send(const MeshGroup *group, int place, const void *data, size_t bytes) {
-  return (MeshTransfer){.peer = group->rank[place], .tag = group->tag, .sends = true, .data = (void *)data, .bytes = bytes};
+  return (MeshTransfer){
+      .peer = group->rank[place], .tag = group->tag, .sends = true, .data = (void *)data, .bytes = bytes};
 }
 
 MeshTransfer mesh_receive(const MeshGroup *group, int place, void *data, size_t bytes) {
@@ -105,7 +106,8 @@ static void check_frame(const MeshTransfer *t) {
   if (frame->magic != magic)
     fail_alone(FAIL_INTERNAL, "what comes from %s is no message of this program", world_name(t->peer));
   if (frame->tag != t->tag || frame->bytes != t->bytes)
-    fail_alone(FAIL_INTERNAL, "%s is at another message: it sends %llu bytes in group %08x, expected were %zu in group %08x",
+    fail_alone(FAIL_INTERNAL,
+               "%s is at another message: it sends %llu bytes in group %08x, expected were %zu in group %08x",
                world_name(t->peer), (unsigned long long)frame->bytes, (unsigned)frame->tag, t->bytes, (unsigned)t->tag);
 }
 

@@ -14,8 +14,8 @@ typedef struct {
 
 // On all addresses of this host, at the port, or at any that is free (0). -1: it cannot.
 int tcp_listen(unsigned port, int backlog);
-unsigned tcp_port(int listening); // 0: it has none
-int tcp_accept(int listening); // -1: nobody is there
+unsigned tcp_port(int listening);                           // 0: it has none
+int tcp_accept(int listening);                              // -1: nobody is there
 int tcp_connect(const TcpAddress *address, double seconds); // -1: it cannot
 
 // Who is at the other end: an IPv4 address as such, also where the socket is one of IPv6.

@@ -12,7 +12,7 @@
 
 enum { HOST = 64, NAME = 88 };
 
-static const WorldWay *way;   // NULL: this process is alone
+static const WorldWay *way; // NULL: this process is alone
 static char (*names)[NAME]; // of the ranks
 
 bool world_has_mpi(void) { return &world_mpi != NULL; }

@@ -14,7 +14,7 @@ typedef struct NcclCarrier NcclCarrier;
 struct ncclComm {
   const NcclCarrier *carrier; // NULL: the program has one rank
   int rank, ranks;
-  MPI_Comm mpi; // by MPI; else MPI_COMM_NULL
+  MPI_Comm mpi;    // by MPI; else MPI_COMM_NULL
   MeshGroup group; // by TCP
   int *members;    // of the group
   uint32_t parts;  // that were split off this one so far
@@ -52,8 +52,8 @@ struct NcclCarrier {
   // part: made with no ranks, which stays so where the colour is none.
   ncclResult_t (*split)(ncclComm_t comm, int color, int key, ncclComm_t part);
   ncclResult_t (*close)(ncclComm_t comm);
-  ncclResult_t (*run)(const NcclCall *call, size_t bytes); // a collective; bytes: of an element
-  ncclResult_t (*exchange)(const NcclCall *calls, size_t n);  // of those that travel
+  ncclResult_t (*run)(const NcclCall *call, size_t bytes);   // a collective; bytes: of an element
+  ncclResult_t (*exchange)(const NcclCall *calls, size_t n); // of those that travel
 };
 extern const NcclCarrier nccl_mpi, nccl_tcp;
 

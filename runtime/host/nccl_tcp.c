@@ -78,7 +78,7 @@ static ncclResult_t close_comm(ncclComm_t comm) {
 #define COMBINE_BY(T)                                                                                                  \
   switch (op) {                                                                                                        \
   case ncclSum: COMBINE(T, a + b) break;                                                                               \
-  case ncclProd: COMBINE(T, a * b) break;                                                                              \
+  case ncclProd: COMBINE(T, a *b) break;                                                                               \
   case ncclMax: COMBINE(T, a > b ? a : b) break;                                                                       \
   case ncclMin: COMBINE(T, a < b ? a : b) break;                                                                       \
   }
