@@ -66,6 +66,17 @@ void json_cost(Json *json, const Cost *cost, const Machine *machine) {
   json_close_object(json);
 }
 
+static void json_progress(Json *json, const Search *search) {
+  json_open_array(json, "search_progress");
+  for (int i = 0; i < search->progress.len; i++) {
+    json_open_array(json, NULL);
+    json_count(json, NULL, search->progress.at[i].tried);
+    json_real(json, NULL, search->progress.at[i].seconds);
+    json_close_array(json);
+  }
+  json_close_array(json);
+}
+
 static void json_search(Json *json, const Search *search) {
   static const char *const unit[] = {[SEARCH_SECONDS] = "seconds", [SEARCH_BYTES] = "bytes"};
   json_string(json, "search_minimises", unit[search->unit]);
@@ -77,6 +88,7 @@ static void json_search(Json *json, const Search *search) {
   if (search->unrefined > 0) json_real(json, "search_overlapped_seconds", search->unrefined);
   json_bool(json, "search_refined", search->refined);
   if (search->how != NULL) json_string(json, "search_said", search->how);
+  if (search->progress.len > 0) json_progress(json, search);
 }
 
 void json_outcome(Json *json, const Outcome *o, const Machine *machine) {

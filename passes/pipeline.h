@@ -11,6 +11,8 @@
 
 // How a planner that searches came out, in what it makes small itself.
 typedef enum SearchUnit { SEARCH_SECONDS, SEARCH_BYTES } SearchUnit; // of a step
+typedef struct SearchPoint { double tried, seconds; } SearchPoint; // of so many plans the best one took so long
+typedef VEC(SearchPoint) SearchPoints;
 typedef struct Search {
   bool done;
   SearchUnit unit;
@@ -24,6 +26,7 @@ typedef struct Search {
   bool simulated;     // the cost is of a simulation, in which what can overlaps
   bool of_fitting;    // the bound is of those plans that are estimated to fit
   int approximate;    // tensors whose changes of layout it counted more than once
+  SearchPoints progress; // of a search that tries one plan after the other
   const Cfn *problem; // that it solved, where it is one and was asked for (keeps_problem); or NULL
   const char *how;    // what else it says of its way ("K = 2, 31 nodes eliminated"), or NULL
 } Search;

@@ -22,14 +22,14 @@ function drawPlanners(data) {
 
 function drawPlannerTable(data) {
   const proved = (o) => o.search_of_step && o.search_bound > 0;
-  const head = ["planner", "step", "× data", "operators", "update", ...data.machine.levels.map((l) => `over ${l.name}`), "local", "moved", "memory", "planning",
+  const head = ["planner", "step", "overlapped", "× data", "operators", "update", ...data.machine.levels.map((l) => `over ${l.name}`), "local", "moved", "memory", "planning",
                 "gap", "remarks"];
   const rows = data.planners.map((o) => {
     const of = (f) => (o.fits ? f() : "–");
     const mesh = data.mesh.map((axis) => `${axis.name}=${axis.size}`).join(",");
     const remarks = [o.reason, o.fits && o.mesh !== mesh ? `mesh ${o.mesh}` : null, o.search_said].filter(Boolean).join("; ");
     return { own: o.planner === data.planner,
-             cells: [o.planner, of(() => ofSeconds(o.step_seconds)), of(() => (o.speedup_over_data ? o.speedup_over_data.toFixed(2) : "–")),
+             cells: [o.planner, of(() => ofSeconds(o.step_seconds)), of(() => (o.overlapped_seconds ? ofSeconds(o.overlapped_seconds) : "–")), of(() => (o.speedup_over_data ? o.speedup_over_data.toFixed(2) : "–")),
                      of(() => ofSeconds(o.compute_seconds)), of(() => ofSeconds(o.update_seconds)),
                      ...data.machine.levels.map((l) => of(() => ofSeconds(o.communication_seconds[l.name]))),
                      of(() => ofSeconds(o.communication_seconds.local)), of(() => ofBytes(o.communication_bytes)),

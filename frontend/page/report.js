@@ -36,6 +36,7 @@ function drawContents() {
 const data = JSON.parse(byId("data").textContent);
 drawSummary(data);
 drawPlanners(data);
+drawProgress(data);
 drawStreams(data);
 drawLayers(data);
 drawNetwork(data);

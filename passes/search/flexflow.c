@@ -48,14 +48,24 @@ typedef struct Hunt {
   int64_t best_time, tried;
   int64_t effort, least; // of a chain
   int chains;
+  SearchPoints progress;
 } Hunt;
 
 // ---- one chain -----------------------------------------------------------------------------------------------------
 
-static void note_best(const Hunt *hunt, Chain *chain) {
+// A point for each best strategy that takes a good deal less than the one of the point before.
+static void note_progress(Hunt *hunt, const Chain *chain) {
+  static const double CLOSE = 0.995;
+  const double seconds = (double)chain->best_time / PICOSECONDS;
+  if (hunt->progress.len > 0 && seconds >= hunt->progress.at[hunt->progress.len - 1].seconds * CLOSE) return;
+  vec_push(hunt->c->arena, &hunt->progress, ((SearchPoint){(double)(hunt->tried + chain->tried), seconds}));
+}
+
+static void note_best(Hunt *hunt, Chain *chain) {
   for (int l = 0; l < hunt->layers->list.len; l++) chain->best[l] = *strategy_configuration(chain->strategy, l);
   chain->best_time = strategy_time(chain->strategy);
   chain->found = chain->tried;
+  note_progress(hunt, chain);
 }
 
 static void go_back(const Hunt *hunt, const Chain *chain) {
@@ -70,7 +80,7 @@ static void go_back(const Hunt *hunt, const Chain *chain) {
 static double beta_now(const Chain *chain) { return chain->beta * (1 << chain->tried / COOLING % BETAS); }
 
 // One proposal. The chance is drawn first: what is longer than it allows need not be simulated to its end.
-static void step(const Hunt *hunt, Chain *chain) {
+static void step(Hunt *hunt, Chain *chain) {
   const int l = (int)draw_below(&chain->draw, (uint64_t)hunt->layers->list.len);
   const Layer *layer = &hunt->layers->list.at[l];
   const Configuration *now = strategy_configuration(chain->strategy, l);
@@ -149,6 +159,8 @@ Plan search_flexflow(Compilation *c) {
   const char *how = arena_printf(c->arena, "%lld strategies in %d chains; of 10^%.0f strategies 10^%.0f lie on the mesh",
                                  (long long)hunt.tried, hunt.chains, size.all, size.on_mesh);
   c->search = (Search){.done = true, .simulated = true, .cost = (double)hunt.best_time / PICOSECONDS, .how = how};
+  vec_push(c->arena, &hunt.progress, ((SearchPoint){(double)hunt.tried, c->search.cost}));
+  c->search.progress = hunt.progress;
   const Plan plan = layer_plan(c->arena, &costs, chosen, c->model);
   arena_free(scratch);
   arena_free(of_costs);

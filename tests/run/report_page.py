@@ -118,6 +118,14 @@ def check_figures(what, data, stats, trace):
     check(f"{what}: the busiest rank moves {busiest} of {said} bytes", 0.3 * said <= busiest <= 1.0001 * said)
 
 
+def check_progress(what, data):
+    """What flexflow found: ever less, by ever more strategies, down to what it says of itself."""
+    walk = next(o for o in data["planners"] if o["planner"] == "flexflow")
+    points = walk["search_progress"]
+    check(f"{what}: progress {points}", all(a[0] <= b[0] and a[1] >= b[1] for a, b in zip(points, points[1:])) and points[0][0] == 0)
+    check(f"{what}: progress ends at {points[-1]}, {walk['search_cost']}", points[-1][1] == walk["search_cost"] and f"{points[-1][0]} strategies" in walk["search_said"])
+
+
 def check_page(what, page, path, nodes):
     page.said.clear()
     page.asked.clear()
@@ -207,6 +215,7 @@ def main():
             parcc(text, "--report", path, *options)
             data = data_of(path)
             check_figures(model, data, json.loads(parcc(text, "--stats", "--json", *options)), json.loads(parcc(text, "--trace", "-", *options)))
+            check_progress(model, data)
             if model == "rnnlm":
                 again = parcc(text, "--report", "-", *options)
                 check(f"{model}: twice the same", without_times(again) == without_times(open(path).read()))
