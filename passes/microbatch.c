@@ -240,6 +240,11 @@ static const Expr *micro_leaf(void *ctx, const Expr *e) {
   return expr_call(arena, FN_add, e, before, NULL);
 }
 
+const Expr *microbatch_first_leaf(Arena *arena, const Expr *e) {
+  if (e->kind == EXPR_RANDOM && e->random.apart != 0) return expr_random_of(arena, e, *e->random.element, 0);
+  return e->kind == EXPR_RUN && e->run == RUN_MICRO ? expr_int(arena, 0) : e;
+}
+
 static Op op_of_micro(Splitter *s, int id) {
   Op op = s->graph->ops.at[id];
   const int d = op.kind == OP_COMPUTE ? batch_of_op(s, id) : -1;

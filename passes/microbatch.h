@@ -8,4 +8,7 @@
 // NULL, or why it cannot be: then it is as it was.
 const char *microbatch_split(Model *model, int number);
 
+// A leaf of an expression of one microbatch as it is in the first: without the number of the microbatch at hand.
+const Expr *microbatch_first_leaf(Arena *arena, const Expr *leaf);
+
 #endif

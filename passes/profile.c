@@ -2,6 +2,7 @@
 
 #include "../ir/print.h"
 #include "../ir/profile.h"
+#include "microbatch.h"
 
 // ---- names ---------------------------------------------------------------------------------------------------------
 
@@ -12,9 +13,9 @@ typedef struct Renaming {
   VEC(int) tensors;
 } Renaming;
 
-static const Expr *rename_access(void *ctx, const Expr *e) {
+static const Expr *rename_leaf(void *ctx, const Expr *e) {
   Renaming *r = ctx;
-  if (e->kind != EXPR_ACCESS) return e;
+  if (e->kind != EXPR_ACCESS) return microbatch_first_leaf(r->arena, e); // all of them take the same time
   int i = 0;
   while (i < r->tensors.len && r->tensors.at[i] != e->access.tensor) i++;
   if (i == r->tensors.len) {
@@ -46,7 +47,7 @@ const char *profile_name(Arena *arena, const CostModel *model, const Op *op) {
   text_printf(&text, "] ");
   if (op->kind == OP_OPAQUE) text_printf(&text, "%s", op->opaque->function);
   else {
-    const Expr *body = expr_map(arena, op->body, rename_access, &r);
+    const Expr *body = expr_map(arena, op->body, rename_leaf, &r);
     print_expr(&r.renamed, body, dims, &text);
   }
   return text_str(&text);

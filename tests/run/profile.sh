@@ -30,12 +30,16 @@ small="$on -D batch=8 -D width=32 -D context=4"
 }
 check "nothing but the profile is printed" [ ! -s said ]
 
-# Of a plan that is read from a file.
-"$PARCC" "$root/samples/mlp.dnn" --machine=p100x4x4 --devices=1 --search=data --plan-out mlp.plan
-sed -i 's/^mesh .*/&\nmicrobatches = 4/' mlp.plan
-measure mlp '' --machine=p100x4x4 --plan-in mlp.plan
-check "a part of a batch" grep -q '\[a=16 b=512 | c=784\]' mlp.profile
-said=$("$PARCC" "$root/samples/mlp.dnn" --machine=p100x4x4 --plan-in mlp.plan --profile mlp.profile -o out.cu 2>&1)
+# Of a plan that is read from a file, whose random numbers are of the microbatch at hand.
+reduced='--machine=p100x4x4 -D batch=4 -D size=63 -D width=4 -D hidden=12 -D classes=5'
+# shellcheck disable=SC2086 # lists of options
+{
+  "$PARCC" "$root/samples/alexnet.dnn" $reduced --devices=1 --search=data --plan-out micro.plan
+  sed -i 's/^mesh .*/&\nmicrobatches = 2/' micro.plan
+  measure alexnet '' $reduced --plan-in micro.plan
+  check "a part of a batch" grep -q '\[a=2 b=12 | c=12\]' alexnet.profile
+  said=$("$PARCC" "$root/samples/alexnet.dnn" $reduced --plan-in micro.plan --profile alexnet.profile -o out.cu 2>&1)
+}
 check "of its plan: $said" sh -c "echo '$said' | grep -qE 'of ([0-9]+) operators that can be measured \\1 are'"
 
 # On two ranks: the collectives between them, too, by which what is predicted of a step is another one.
