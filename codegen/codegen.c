@@ -211,7 +211,8 @@ static const char *place_of(Codegen *g, const Step *step) {
 static void print_lap(const Codegen *g, const Procedure *procedure, int i, Text *out) {
   const char *layer = procedure->steps.at[i]->layer;
   const bool last = i + 1 == procedure->steps.len || !str_eq(procedure->steps.at[i + 1]->layer, layer);
-  if (g->p->measured.len > 0 && last && layer[0] != '\0') text_printf(out, "  parcc_lap(%s);\n", layer + 1);
+  if (g->p->measured.len == 0 || !last || layer[0] == '\0') return;
+  text_printf(out, "  parcc_lap(%s);\n", layer[0] == 'm' ? layer + 1 : "PARCC_LAP_BEGIN");
 }
 
 static void read_procedure(Codegen *g, ProcedureKind kind) {

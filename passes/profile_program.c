@@ -11,10 +11,11 @@
 
 #include "evaluate.h"
 #include "fuse.h"
+#include "microbatch.h"
 #include "profile.h"
 #include "sharding.h"
 
-enum { STEPS = 20 }; // the fastest of them counts
+enum { STEPS = 22 }; // of which the first do not count (runtime/common/laps.c)
 
 struct ProfileProgram {
   Arena *arena;
@@ -41,14 +42,19 @@ static Tensor local_tensor(const Tensor *t, const Layout *layout, const Mesh *me
   return local;
 }
 
+static Op fill_op(const ProfileProgram *p, const Tensor *t, Phase phase, const char *layer) {
+  Op fill = {.kind = OP_COMPUTE, .phase = phase, .name = "fill", .layer = layer, .n_dims = t->rank, .n_out = t->rank, .in = -1, .loc = t->loc};
+  for (int d = 0; d < t->rank; d++) fill.dims[d] = (Dim){t->dim[d], t->extent[d]};
+  fill.body = t->type == TYPE_REAL ? expr_real(p->arena, 0.5) : expr_int(p->arena, 0);
+  return fill;
+}
+
 // A state of all graphs, and the operator that fills it.
 static int add_state(ProfileProgram *p, Tensor state) {
   Model *model = p->compilation.model;
   state.name = arena_printf(p->arena, "k%d", model->init->ops.len);
   state.role = ROLE_STATE;
-  Op fill = {.kind = OP_COMPUTE, .phase = PHASE_INIT, .name = "fill", .layer = "", .n_dims = state.rank, .n_out = state.rank, .in = -1, .loc = state.loc};
-  for (int d = 0; d < state.rank; d++) fill.dims[d] = (Dim){state.dim[d], state.extent[d]};
-  fill.body = state.type == TYPE_REAL ? expr_real(p->arena, 0.5) : expr_int(p->arena, 0);
+  Op fill = fill_op(p, &state, PHASE_INIT, "");
   fill.out = graph_add_tensor(model->init, state);
   graph_add_op(model->init, fill);
   return graph_add_tensor(model->train, state);
@@ -84,6 +90,7 @@ static int view_of(ProfileProgram *p, int tensor, const char *layer, const char 
 typedef struct Moving { // of a group of operators of a plan
   ProfileProgram *p;
   const Compilation *from;
+  const Grouping *grouping;
   const Group *group;
   const Op *op;      // at hand
   const char *layer; // that they become
@@ -105,37 +112,61 @@ static int stored_in(const Moving *m, int state) {
   return -1;
 }
 
-// What is read in the place of a tensor. A stored tensor that the group updates is a state of its own, which is updated in its place.
+// Groups that make something so shortly before it is read that it is still near.
+enum { JUST_BEFORE = 3 };
+
+static int number_of_group(const Moving *m) { return m->grouping->group_of[m->group->ops.at[0]]; }
+
+// The operator that makes a tensor, or what it is a view of; -1: it is stored, or an input.
+static int maker_of(const Graph *graph, int tensor) {
+  int maker = graph_tensor(graph, tensor)->producer;
+  while (maker >= 0 && graph->ops.at[maker].kind == OP_VIEW) maker = graph_tensor(graph, graph->ops.at[maker].in)->producer;
+  return maker;
+}
+
+static bool was_just_made(const Moving *m, int tensor) {
+  const int maker = maker_of(m->from->model->train, tensor);
+  return maker >= 0 && number_of_group(m) - m->grouping->group_of[maker] <= JUST_BEFORE;
+}
+
+// What is read in the place of a tensor. What the operators before have just made is written again in every step, by a layer before, so
+// that it is in caches. A stored tensor that the group updates is a state of its own, which is updated in its place.
 static int read_for(Moving *m, int tensor) {
   const Layout layout = sharding_operand(m->from->model->train, m->op, tensor, &m->from->mesh);
   const Tensor local = local_tensor(graph_tensor(m->from->model->train, tensor), &layout, &m->from->mesh);
   const int value = stored_in(m, tensor);
+  if (was_just_made(m, tensor)) {
+    const Op fill = fill_op(m->p, &local, PHASE_FORWARD, arena_printf(m->p->arena, "w%s", m->layer + 1));
+    return view_of(m->p, graph_add_compute(m->p->compilation.model->train, fill, fill.layer), m->layer, "x");
+  }
   if (value < 0) return view_of(m->p, state_like(m->p, &local, &m->in_use), m->layer, "x");
   const Store update = {add_state(m->p, local), value};
   vec_push(m->p->arena, &m->updates, update);
   return update.state;
 }
 
-static const Expr *move_access(void *ctx, const Expr *e) {
+// Before any operator of the group.
+static void add_operand(void *ctx, int tensor) {
   Moving *m = ctx;
-  if (e->kind != EXPR_ACCESS) return e;
-  const char *key = tensor_key(m, e->access.tensor);
-  int read = names_get(&m->read_as, key);
-  if (read < 0) {
-    read = read_for(m, e->access.tensor);
-    names_set(&m->read_as, key, read);
-  }
-  return expr_access_of(m->p->arena, e, read);
+  const char *key = tensor_key(m, tensor);
+  const int maker = graph_tensor(m->from->model->train, tensor)->producer;
+  const bool made_here = maker >= 0 && m->grouping->group_of[maker] == number_of_group(m);
+  if (!made_here && names_get(&m->read_as, key) < 0) names_set(&m->read_as, key, read_for(m, tensor));
+}
+
+static const Expr *move_leaf(void *ctx, const Expr *e) {
+  Moving *m = ctx;
+  if (e->kind != EXPR_ACCESS) return microbatch_first_leaf(m->p->arena, e);
+  return expr_access_of(m->p->arena, e, names_get(&m->read_as, tensor_key(m, e->access.tensor)));
 }
 
 // Returns its result.
 static int move_op(Moving *m, const Op *op) {
   double extent[IR_MAX_DIMS];
   Op moved = {.kind = OP_COMPUTE, .phase = PHASE_FORWARD, .name = op->name, .layer = m->layer, .n_dims = op->n_dims, .n_out = op->n_out, .reduce = op->reduce, .in = -1};
-  m->op = op;
   cost_block(m->from->cost, op, extent);
   for (int d = 0; d < op->n_dims; d++) moved.dims[d] = (Dim){op->dims[d].name, (int64_t)extent[d]};
-  moved.body = expr_map(m->p->arena, op->body, move_access, m);
+  moved.body = expr_map(m->p->arena, op->body, move_leaf, m);
   moved.loc = op->loc;
   const int result = graph_add_compute(m->p->compilation.model->train, moved, arena_printf(m->p->arena, "%s.y", m->layer));
   names_set(&m->read_as, tensor_key(m, op->out), result);
@@ -191,9 +222,13 @@ static bool store_moved(Moving *m, int value) {
 }
 
 static void add_group(ProfileProgram *p, const Compilation *from, const Grouping *g, const Group *group) {
-  Moving m = {.p = p, .from = from, .group = group, .in_use = {.arena = p->arena}, .read_as = {.arena = p->arena}};
+  Moving m = {.p = p, .from = from, .grouping = g, .group = group, .in_use = {.arena = p->arena}, .read_as = {.arena = p->arena}};
   StepParts parts = {NULL, 0, 0};
   m.layer = arena_printf(p->arena, "m%d", p->measured.len);
+  for (int i = 0; i < group->ops.len; i++) {
+    m.op = &g->graph->ops.at[group->ops.at[i]];
+    op_visit_reads(m.op, add_operand, &m);
+  }
   for (int i = 0; i < group->ops.len; i++) {
     const Op *op = &g->graph->ops.at[group->ops.at[i]];
     const StepPart part = {cost_of_op(from->cost, g->graph, op), profile_name(p->arena, from->cost, op)};

@@ -3,7 +3,7 @@
 //   mesh        data=1
 //   plan        single: every rank does everything
 //   parameters  0
-//   memory      5120 bytes on each device, in one arena (largest sum of live tensors: 5120)
+//   memory      4608 bytes on each device, in one arena (largest sum of live tensors: 4608)
 //   moved by the busiest rank in a step: nothing
 //
 //   parcc-cc THIS.cu -o PROG && mpiexec -n 1 PROG --data DIR
@@ -20,59 +20,68 @@ static Interval batch; // this rank's part of 1, over no axis
 static struct {
   float *k0; // k0 [4, 4]
   float *k1; // k1 [16, 4]
-  float *k2; // k2 [4, 16]
-  float *k3; // k3 [16]
-  float *k4; // k4 [3, 16]
-  float *k5; // k5 [4, 3]
-  float *k6; // k6 [3]
-  int *k7; // k7 [4]
-  float *k8; // k8 [4]
-  float *k9; // k9 []
-  float *k10; // k10 []
-  float *k11; // k11 [4, 16]
-  float *k12; // k12 [16, 4]
-  float *k13; // k13 [16]
-  float *k14; // k14 [3, 16]
-  float *k15; // k15 [3]
+  float *k2; // k2 [16]
+  float *k3; // k3 [3, 16]
+  float *k4; // k4 [3]
+  int *k5; // k5 [4]
+  float *k6; // k6 [4]
+  float *k7; // k7 [4, 3]
+  float *k8; // k8 [4, 16]
+  float *k9; // k9 [16, 4]
+  float *k10; // k10 [16]
+  float *k11; // k11 [3, 16]
+  float *k12; // k12 [3]
   float *x; // x [batch.len]
   float *loss; // loss []
   float *m0_x; // m0.x [4, 4]
   float *m0_x_2; // m0.x.2 [16, 4]
   float *m0_y; // m0.y [4, 16]
+  float *w1; // w1 [4, 16]
   float *m1_x; // m1.x [4, 16]
   float *m1_x_2; // m1.x.2 [16]
   float *m1_y_2; // m1.y.2 [4, 16]
+  float *w2; // w2 [4, 16]
   float *m2_x; // m2.x [4, 16]
   float *m2_x_2; // m2.x.2 [3, 16]
   float *m2_y; // m2.y [4, 3]
+  float *w3; // w3 [4, 3]
   float *m3_x; // m3.x [4, 3]
   float *m3_x_2; // m3.x.2 [3]
+  int *m3_x_3; // m3.x.3 [4]
   float *m3_y_3; // m3.y.3 [4, 3]
   float *m3_y_4; // m3.y.4 [4]
-  int *m3_x_3; // m3.x.3 [4]
   float *m3_y_6; // m3.y.6 [4]
+  float *w4; // w4 [4]
   float *m4_x; // m4.x [4]
   float *m4_y; // m4.y []
   int *m5_x; // m5.x [4]
   float *m5_y; // m5.y []
+  float *w6; // w6 []
   float *m6_x; // m6.x []
+  float *w6_2; // w6.2 []
   float *m6_x_2; // m6.x.2 []
   float *m6_y; // m6.y []
+  float *w7; // w7 []
   float *m7_x; // m7.x []
   float *m7_y; // m7.y []
   int *m8_x; // m8.x [4]
+  float *w8; // w8 []
   float *m8_x_2; // m8.x.2 []
   float *m8_x_3; // m8.x.3 [4]
   float *m8_y; // m8.y [4]
   float *m8_y_2; // m8.y.2 [4]
+  float *w9; // w9 [4]
   float *m9_x; // m9.x [4]
   int *m9_x_2; // m9.x.2 [4]
+  float *w9_2; // w9.2 [4, 3]
   float *m9_x_3; // m9.x.3 [4, 3]
   float *m9_y_2; // m9.y.2 [4, 3]
   float *m9_y_3; // m9.y.3 [3]
+  float *w10; // w10 [4]
   float *m10_x; // m10.x [4]
   float *m10_x_2; // m10.x.2 [4, 3]
   float *m10_y; // m10.y [4, 3]
+  float *w11; // w11 [4, 3]
   float *m11_x; // m11.x [4, 3]
   float *m11_x_2; // m11.x.2 [3, 16]
   float *m11_y; // m11.y [4, 16]
@@ -80,9 +89,11 @@ static struct {
   float *m12_x_2; // m12.x.2 [4, 16]
   float *m12_y; // m12.y [3, 16]
   float *m13_x; // m13.x [4, 16]
+  float *w13; // w13 [4, 16]
   float *m13_x_2; // m13.x.2 [4, 16]
   float *m13_y; // m13.y [4, 16]
   float *m13_y_2; // m13.y.2 [16]
+  float *w14; // w14 [4, 16]
   float *m14_x; // m14.x [4, 16]
   float *m14_x_2; // m14.x.2 [4, 4]
   float *m14_y; // m14.y [16, 4]
@@ -106,13 +117,8 @@ __global__ void k_fill(float *__restrict__ k0, long count) {
 }
 
 // fill (measures.dnn:4)
-__global__ void k_fill2(int *__restrict__ k7, long count) {
-  FLAT(i, count) k7[i] = 0;
-}
-
-// fill (measures.dnn:5)
-__global__ void k_fill3(float *__restrict__ k9) {
-  FLAT(i, 1) k9[0] = 0.5f;
+__global__ void k_fill2(int *__restrict__ k5, long count) {
+  FLAT(i, count) k5[i] = 0;
 }
 
 // loss (measures.dnn:1)
@@ -198,6 +204,11 @@ __global__ void k_cross_entropy(float *__restrict__ y, const int *__restrict__ x
     y_ = BLOCK_SUM(y_);
     ONCE y[0] = y_;
   }
+}
+
+// w6: fill (measures.dnn:5)
+__global__ void k_fill3(float *__restrict__ w6) {
+  FLAT(i, 1) w6[0] = 0.5f;
 }
 
 // m6: cross_entropy (measures.dnn:5)
@@ -311,22 +322,19 @@ static void init(void) {
   LAUNCH_FLAT(k_fill, 16, t.k0, 16);
   AT("fill", "measures.dnn:5");
   LAUNCH_FLAT(k_fill, 64, t.k1, 64);
-  LAUNCH_FLAT(k_fill, 64, t.k2, 64);
-  LAUNCH_FLAT(k_fill, 16, t.k3, 16);
-  LAUNCH_FLAT(k_fill, 48, t.k4, 48);
-  LAUNCH_FLAT(k_fill, 12, t.k5, 12);
-  LAUNCH_FLAT(k_fill, 3, t.k6, 3);
+  LAUNCH_FLAT(k_fill, 16, t.k2, 16);
+  LAUNCH_FLAT(k_fill, 48, t.k3, 48);
+  LAUNCH_FLAT(k_fill, 3, t.k4, 3);
   AT("fill", "measures.dnn:4");
-  LAUNCH_FLAT(k_fill2, 4, t.k7, 4);
+  LAUNCH_FLAT(k_fill2, 4, t.k5, 4);
   AT("fill", "measures.dnn:5");
-  LAUNCH_FLAT(k_fill, 4, t.k8, 4);
-  LAUNCH_FLAT(k_fill3, 1, t.k9);
-  LAUNCH_FLAT(k_fill3, 1, t.k10);
-  LAUNCH_FLAT(k_fill, 64, t.k11, 64);
-  LAUNCH_FLAT(k_fill, 64, t.k12, 64);
-  LAUNCH_FLAT(k_fill, 16, t.k13, 16);
-  LAUNCH_FLAT(k_fill, 48, t.k14, 48);
-  LAUNCH_FLAT(k_fill, 3, t.k15, 3);
+  LAUNCH_FLAT(k_fill, 4, t.k6, 4);
+  LAUNCH_FLAT(k_fill, 12, t.k7, 12);
+  LAUNCH_FLAT(k_fill, 64, t.k8, 64);
+  LAUNCH_FLAT(k_fill, 64, t.k9, 64);
+  LAUNCH_FLAT(k_fill, 16, t.k10, 16);
+  LAUNCH_FLAT(k_fill, 48, t.k11, 48);
+  LAUNCH_FLAT(k_fill, 3, t.k12, 3);
 }
 
 // The losses of the batch.
@@ -342,24 +350,40 @@ static void forward(void) {
   LIFETIME_END({t.m0_y, 256});
   parcc_lap(0);
 
+  AT("w1 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 64, t.w1, 64);
+  parcc_lap(PARCC_LAP_BEGIN);
+
   AT("m1 dense", "measures.dnn:5");
   LAUNCH_MAP(k_dense_relu, 4, 16, t.m1_y_2, t.m1_x, t.m1_x_2, 4, 16);
-  LIFETIME_END({t.m1_y_2, 256});
+  LIFETIME_END({t.m1_x, 256}, {t.m1_y_2, 256});
   parcc_lap(1);
+
+  AT("w2 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 64, t.w2, 64);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m2 dense", "measures.dnn:5");
   LAUNCH_LANES(k_dense, 12, t.m2_y, t.m2_x, t.m2_x_2, 4, 3);
-  LIFETIME_END({t.m2_y, 48});
+  LIFETIME_END({t.m2_x, 256}, {t.m2_y, 48});
   parcc_lap(2);
+
+  AT("w3 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 12, t.w3, 12);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m3 dense", "measures.dnn:5");
   LAUNCH_LANES(k_dense_cross_entropy, 4, t.m3_y_3, t.m3_y_4, t.m3_y_6, t.m3_x, t.m3_x_2, t.m3_x_3, 4);
-  LIFETIME_END({t.m3_y_3, 48}, {t.m3_y_4, 16}, {t.m3_y_6, 16});
+  LIFETIME_END({t.m3_x, 48}, {t.m3_y_3, 48}, {t.m3_y_4, 16}, {t.m3_y_6, 16});
   parcc_lap(3);
+
+  AT("w4 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 4, t.w4, 4);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m4 cross_entropy", "measures.dnn:5");
   LAUNCH_ROWS(k_loss, 1, t.m4_y, t.m4_x, 4);
-  LIFETIME_END({t.m4_y, 4});
+  LIFETIME_END({t.m4_x, 16}, {t.m4_y, 4});
   parcc_lap(4);
 
   AT("m5 cross_entropy", "measures.dnn:5");
@@ -367,34 +391,60 @@ static void forward(void) {
   LIFETIME_END({t.m5_y, 4});
   parcc_lap(5);
 
+  AT("w6 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill3, 1, t.w6);
+  LAUNCH_FLAT(k_fill3, 1, t.w6_2);
+  parcc_lap(PARCC_LAP_BEGIN);
+
   AT("m6 cross_entropy", "measures.dnn:5");
   LAUNCH_FLAT(k_cross_entropy2, 1, t.m6_y, t.m6_x, t.m6_x_2);
-  LIFETIME_END({t.m6_y, 4});
+  LIFETIME_END({t.m6_x, 4}, {t.m6_x_2, 4}, {t.m6_y, 4});
   parcc_lap(6);
+
+  AT("w7 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill3, 1, t.w7);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m7 cross_entropy", "measures.dnn:5");
   LAUNCH_FLAT(k_cross_entropy3, 1, t.m7_y, t.m7_x);
-  LIFETIME_END({t.m7_y, 4});
+  LIFETIME_END({t.m7_x, 4}, {t.m7_y, 4});
   parcc_lap(7);
+
+  AT("w8 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill3, 1, t.w8);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m8 cross_entropy", "measures.dnn:5");
   LAUNCH_FLAT(k_cross_entropy4, 4, t.m8_y, t.m8_y_2, t.m8_x, t.m8_x_2, t.m8_x_3, 4);
-  LIFETIME_END({t.m8_y, 16}, {t.m8_y_2, 16});
+  LIFETIME_END({t.m8_x_2, 4}, {t.m8_y, 16}, {t.m8_y_2, 16});
   parcc_lap(8);
+
+  AT("w9 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 4, t.w9, 4);
+  LAUNCH_FLAT(k_fill, 12, t.w9_2, 12);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m9 cross_entropy", "measures.dnn:5");
   LAUNCH_LANES(k_cross_entropy_dense, 3, t.m9_y_2, t.m9_y_3, t.m9_x, t.m9_x_2, t.m9_x_3, 3);
-  LIFETIME_END({t.m9_y_2, 48}, {t.m9_y_3, 12});
+  LIFETIME_END({t.m9_x, 16}, {t.m9_x_3, 48}, {t.m9_y_2, 48}, {t.m9_y_3, 12});
   parcc_lap(9);
+
+  AT("w10 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 4, t.w10, 4);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m10 cross_entropy", "measures.dnn:5");
   LAUNCH_MAP(k_cross_entropy5, 4, 3, t.m10_y, t.m10_x, t.m10_x_2, 4, 3);
-  LIFETIME_END({t.m10_y, 48});
+  LIFETIME_END({t.m10_x, 16}, {t.m10_y, 48});
   parcc_lap(10);
+
+  AT("w11 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 12, t.w11, 12);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m11 dense", "measures.dnn:5");
   LAUNCH_LANES(k_dense2, 64, t.m11_y, t.m11_x, t.m11_x_2, 4, 16);
-  LIFETIME_END({t.m11_y, 256});
+  LIFETIME_END({t.m11_x, 48}, {t.m11_y, 256});
   parcc_lap(11);
 
   AT("m12 dense", "measures.dnn:5");
@@ -402,16 +452,24 @@ static void forward(void) {
   LIFETIME_END({t.m12_y, 192});
   parcc_lap(12);
 
+  AT("w13 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 64, t.w13, 64);
+  parcc_lap(PARCC_LAP_BEGIN);
+
   AT("m13 relu", "measures.dnn:5");
   LAUNCH_LANES(k_relu_dense, 16, t.m13_y, t.m13_y_2, t.m13_x, t.m13_x_2, 16);
-  LIFETIME_END({t.m13_y, 256}, {t.m13_y_2, 64});
+  LIFETIME_END({t.m13_x_2, 256}, {t.m13_y, 256}, {t.m13_y_2, 64});
   parcc_lap(13);
+
+  AT("w14 fill", "measures.dnn:5");
+  LAUNCH_FLAT(k_fill, 64, t.w14, 64);
+  parcc_lap(PARCC_LAP_BEGIN);
 
   AT("m14 dense", "measures.dnn:5");
   // m14.y[co, ci] = sum(batch) (m14.x[batch, co] * m14.x.2[batch, ci])
   CHECK_CUBLAS(cublasSgemm(parcc.cublas, CUBLAS_OP_N, CUBLAS_OP_T, 4, 16, 4, &one,
       t.m14_x_2, 4, t.m14_x, 16, &zero, t.m14_y, 4));
-  LIFETIME_END({t.m14_y, 256});
+  LIFETIME_END({t.m14_x, 256}, {t.m14_y, 256});
   parcc_lap(14);
 
   AT("m15 sgd", "measures.dnn:2");
@@ -474,7 +532,7 @@ static const ParccModel model = {
     .n_inputs = 1,
     .scalars = scalars,
     .n_scalars = 1,
-    .steps = 20,
+    .steps = 22,
     .epochs = 0,
     .learning_rate = learning_rate,
     .whole_batches = NULL, // the last batch of an evaluation may be smaller
@@ -520,30 +578,28 @@ static const int predicted_at[] = {0, -1, 1, 2, -1, 3, -1, 4, 5, 6, 7, 8, 9, -1,
     24, -1, 25, -1, 26, -1, 27, -1, 28, -1};
 
 static void place_tensors(void) {
-  char *const arena = parcc_arena(5120);
-  static const long place[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 19, 0, 1, 16, 2, 3, 16, 2, 4, 16, 5, 6, 16, 17, 7, 18, 8, 16, 7, 16, 9, 10, 16, 9, 16, 7,
-      9, 8, 16, 17, 8, 7, 5, 16, 17, 8, 5, 16, 5, 4, 16, 5, 2, 16, 2, 11, 16, 17, 2, 0, 16, 1, 12, 3, 13, 4, 14, 6, 15, 16, 17};
-  parcc_place_record(arena, 256, place, 78, &t); // in units of so many bytes
+  char *const arena = parcc_arena(4608);
+  static const long place[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 0, 1, 13, 13, 13, 2, 14, 13, 13, 3, 14, 13, 13, 4, 5, 14, 15, 16, 13, 13, 14, 5, 13, 13, 13, 14,
+      14, 15, 13, 13, 14, 5, 15, 15, 6, 13, 14, 15, 15, 5, 13, 13, 14, 16, 14, 14, 7, 13, 14, 14, 3, 13, 7, 8, 13, 8, 13, 13, 14, 15, 13, 13, 0, 14, 1, 9, 2, 10, 3, 11, 4, 12, 13,
+      14};
+  parcc_place_record(arena, 256, place, 89, &t); // in units of so many bytes
 }
 
 // What --save writes and --load reads.
 static void list_stored(void) {
   STORE("k0", PARCC_STATE, PARCC_FLOAT, t.k0, WHOLE(4), WHOLE(4));
   STORE("k1", PARCC_STATE, PARCC_FLOAT, t.k1, WHOLE(16), WHOLE(4));
-  STORE("k2", PARCC_STATE, PARCC_FLOAT, t.k2, WHOLE(4), WHOLE(16));
-  STORE("k3", PARCC_STATE, PARCC_FLOAT, t.k3, WHOLE(16));
-  STORE("k4", PARCC_STATE, PARCC_FLOAT, t.k4, WHOLE(3), WHOLE(16));
-  STORE("k5", PARCC_STATE, PARCC_FLOAT, t.k5, WHOLE(4), WHOLE(3));
-  STORE("k6", PARCC_STATE, PARCC_FLOAT, t.k6, WHOLE(3));
-  STORE("k7", PARCC_STATE, PARCC_INT, t.k7, WHOLE(4));
-  STORE("k8", PARCC_STATE, PARCC_FLOAT, t.k8, WHOLE(4));
-  STORE("k9", PARCC_STATE, PARCC_FLOAT, t.k9, SCALAR);
-  STORE("k10", PARCC_STATE, PARCC_FLOAT, t.k10, SCALAR);
-  STORE("k11", PARCC_STATE, PARCC_FLOAT, t.k11, WHOLE(4), WHOLE(16));
-  STORE("k12", PARCC_STATE, PARCC_FLOAT, t.k12, WHOLE(16), WHOLE(4));
-  STORE("k13", PARCC_STATE, PARCC_FLOAT, t.k13, WHOLE(16));
-  STORE("k14", PARCC_STATE, PARCC_FLOAT, t.k14, WHOLE(3), WHOLE(16));
-  STORE("k15", PARCC_STATE, PARCC_FLOAT, t.k15, WHOLE(3));
+  STORE("k2", PARCC_STATE, PARCC_FLOAT, t.k2, WHOLE(16));
+  STORE("k3", PARCC_STATE, PARCC_FLOAT, t.k3, WHOLE(3), WHOLE(16));
+  STORE("k4", PARCC_STATE, PARCC_FLOAT, t.k4, WHOLE(3));
+  STORE("k5", PARCC_STATE, PARCC_INT, t.k5, WHOLE(4));
+  STORE("k6", PARCC_STATE, PARCC_FLOAT, t.k6, WHOLE(4));
+  STORE("k7", PARCC_STATE, PARCC_FLOAT, t.k7, WHOLE(4), WHOLE(3));
+  STORE("k8", PARCC_STATE, PARCC_FLOAT, t.k8, WHOLE(4), WHOLE(16));
+  STORE("k9", PARCC_STATE, PARCC_FLOAT, t.k9, WHOLE(16), WHOLE(4));
+  STORE("k10", PARCC_STATE, PARCC_FLOAT, t.k10, WHOLE(16));
+  STORE("k11", PARCC_STATE, PARCC_FLOAT, t.k11, WHOLE(3), WHOLE(16));
+  STORE("k12", PARCC_STATE, PARCC_FLOAT, t.k12, WHOLE(3));
 }
 
 int main(int argc, char **argv) {
