@@ -7,6 +7,8 @@
 #include "profile.h"
 #include "run.h"
 
+enum { WARM_UP = 2 }; // steps that do not count, where there are more: memory is touched for the first time
+
 typedef struct {
   double *seconds;
   int n, capacity;
@@ -54,12 +56,13 @@ void parcc_lap(int part) {
 
 // In every step all ranks do the same, and the slowest counts. all: for the times of all ranks.
 static Measured time_of(const Laps *laps, double *all) {
-  const size_t n = (size_t)laps->n;
-  world_all_gather(laps->seconds, all, n * sizeof *all);
-  for (size_t i = 0; i < n * (size_t)parcc.ranks; i++) laps->seconds[i % n] = fmax(laps->seconds[i % n], all[i]);
-  const Measured time = profile_measured(laps->seconds, laps->n);
+  const int first = laps->n > WARM_UP ? WARM_UP : 0, n = laps->n - first;
+  double *seconds = laps->seconds + first;
+  world_all_gather(seconds, all, (size_t)n * sizeof *all);
+  for (int i = 0; i < n * parcc.ranks; i++) seconds[i % n] = fmax(seconds[i % n], all[i]);
+  const Measured time = profile_measured(seconds, n);
   const double least = fmax(time.least - empty, 1e-9); // what is below it is the noise of the clock
-  return (Measured){least, fmax(time.median - empty, least)};
+  return (Measured){least, fmax(time.mean - empty, least)};
 }
 
 void parcc_laps(const ParccPredicted *operators, const int *places, int n) {
@@ -72,7 +75,7 @@ void parcc_laps(const ParccPredicted *operators, const int *places, int n) {
   for (int i = 0; i < n_places && i < n_parts; i++)
     if (parts[i].n > 0) times[i] = time_of(&parts[i], all);
   if (parcc.rank == 0) {
-    profile_begin(parcc.steps);
+    profile_begin(parcc.steps > WARM_UP ? parcc.steps - WARM_UP : parcc.steps);
     profile_operators(operators, places, n, times);
   }
   links_measure();

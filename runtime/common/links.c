@@ -8,7 +8,7 @@
 #include "run.h"
 
 enum { SMALLEST = 1 << 10, LARGEST = 1 << 25, FACTOR = 2, ROW = 1 << 10, OTHER = 1 << 23 }; // bytes
-enum { REPEATS = 12, LARGE = 1 << 22, REPEATS_OF_LARGE = 4 }; // from so many bytes on a call takes long
+enum { REPEATS = 13, LARGE = 1 << 22, REPEATS_OF_LARGE = 5 }; // from so many bytes on a call takes long
 
 typedef struct {
   ncclComm_t over;
@@ -105,7 +105,7 @@ static void measure_group(Group *g, double *all) {
       g->count = bytes / sizeof(float);
       const Measured time = time_collective(g, collectives[c].issue, all);
       snprintf(what, sizeof what, "%s [%d of %d by %d] %zu bytes", collectives[c].name, g->part, parcc.ranks, g->stride, bytes);
-      if (parcc.rank == 0) profile_line(time.least, (time.median - time.least) / time.least, what);
+      if (parcc.rank == 0) profile_line(time.mean, profile_spread(time), what);
     }
 }
 

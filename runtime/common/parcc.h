@@ -273,7 +273,7 @@ void parcc_end_token(const void *logits);
 // step. PARCC_LAP_BEGIN: notes nothing; PARCC_LAP_EMPTY behind it: what a lap itself takes.
 enum { PARCC_LAP_BEGIN = -1, PARCC_LAP_EMPTY = -2 };
 void parcc_lap(int part);
-// Prints a profile on standard output: of what is behind each part of a step (as of parcc_predicted) the shortest laps, and where there are
+// Prints a profile on standard output: of what is behind each part of a step (as of parcc_predicted) the mean of its laps, and where there are
 // several ranks what collectives take between them.
 void parcc_laps(const ParccPredicted *operators, const int *places, int n);
 

@@ -8,14 +8,13 @@
 #include "run.h"
 #include "version.h"
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-Measured profile_measured(double *seconds, int n) {
-  qsort(seconds, (size_t)n, sizeof *seconds, ascending);
-  return n > 0 ? (Measured){seconds[0], seconds[n / 2]} : (Measured){0, 0};
+Measured profile_measured(const double *seconds, int n) {
+  Measured time = {n > 0 ? INFINITY : 0, 0};
+  for (int i = 0; i < n; i++) {
+    time.least = fmin(time.least, seconds[i]);
+    time.mean += seconds[i] / n;
+  }
+  return time;
 }
 
 static void print_date(void) {
@@ -32,13 +31,15 @@ void profile_begin(long steps) {
   CHECK_CUDA(cudaGetDevice(&number));
   CHECK_CUDA(cudaGetDeviceProperties(&device, number));
   CHECK_CUDA(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, number));
-  printf("profile 1 # of %s, measured: the fastest of %ld steps; + how much longer half of them took\n", run.model->source, steps);
+  printf("profile 1 # of %s, measured: the mean of %ld steps; + how much longer that is than the fastest\n", run.model->source, steps);
   printf("# device   %s", device.name);
   if (khz > 0) printf(", %.0f MHz", (double)khz * 1e-3);
   printf("\n");
   print_date();
   printf("# runtime  parcc %s\n", PARCC_VERSION);
 }
+
+double profile_spread(Measured time) { return time.least > 0 ? (time.mean - time.least) / time.least : 0; }
 
 void profile_line(double seconds, double spread, const char *what) {
   const double shortest = 1e-9; // what is below it is the noise of the clock
@@ -62,8 +63,8 @@ static void add_shares(const ParccPredicted *operators, const int *place, Measur
   double all = 0;
   for (const int *o = place; *o >= 0; o++) all += operators[*o].us;
   for (const int *o = place; *o >= 0 && all > 0; o++) {
-    shares[*o].seconds += time.least * operators[*o].us / all;
-    shares[*o].spread += time.least > 0 ? (time.median - time.least) / time.least : 0;
+    shares[*o].seconds += time.mean * operators[*o].us / all;
+    shares[*o].spread += profile_spread(time);
     shares[*o].n++;
   }
 }

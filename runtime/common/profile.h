@@ -7,17 +7,18 @@
 #include "fail.h"
 #include "parcc.h"
 
-// Of one thing that was measured several times: the shortest time, and that which half of the times are not above.
+// Of one thing that was measured several times. The mean is what counts: a step takes the sum of those of its operators. The sum of their
+// shortest times is less than any step takes.
 typedef struct {
-  double least, median; // seconds
+  double least, mean; // seconds
 } Measured;
 
-// Sorts the times.
-Measured profile_measured(double *seconds, int n);
+Measured profile_measured(const double *seconds, int n);
 
 // On standard output. What was measured on what, when, and how often.
 void profile_begin(long steps);
-// The spread is how much longer than the shortest time half of the times are.
+// How much longer than the shortest time the mean is.
+double profile_spread(Measured time);
 void profile_line(double seconds, double spread, const char *what);
 void profile_end(void);
 

@@ -108,8 +108,6 @@ static void predict_places(Place *places) {
     else places[p].predicted += predicted[predicted_at[i]].us * 1e-6;
 }
 
-static double spread_of(Measured time) { return time.least > 0 ? (time.median - time.least) / time.least : 0; }
-
 static void print_profile(const Place *places, int n_places, int steps) {
   Measured *times = allocate(n_places, sizeof *times);
   for (int p = 0; p < n_places; p++) times[p] = places[p].time;
@@ -135,7 +133,7 @@ static int make_rows(const Place *places, int n_places, Row *rows) {
     while (i < n && !same_name(&rows[i], &places[p])) i++;
     if (i == n) rows[n++] = (Row){.name = places[p].op, .where = places[p].where};
     rows[i].predicted += places[p].predicted;
-    rows[i].measured += places[p].time.least;
+    rows[i].measured += places[p].time.mean;
     rows[i].n++;
   }
   qsort(rows, (size_t)n, sizeof *rows, longest_first);
@@ -165,8 +163,7 @@ static void print_table(const Place *places, int n_places, int steps) {
   fprintf(stderr, "%s: operators: %.4g ms predicted, %.4g ms measured, mean absolute error %.3g %% of what they take\n", run.model->name,
           all.predicted * 1e3, all.measured * 1e3, all.measured > 0 ? errors / all.measured * 100 : 0);
   const Measured step = places[n_places].time;
-  fprintf(stderr, "%s: a step: %.4g ms, the fastest of %d; half of them took +%.0f %%\n", run.model->name, step.least * 1e3, steps,
-          spread_of(step) * 100);
+  fprintf(stderr, "%s: a step: %.4g ms, the mean of %d; the fastest: %.4g ms\n", run.model->name, step.mean * 1e3, steps, step.least * 1e3);
   free(rows);
 }
 
