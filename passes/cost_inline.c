@@ -6,7 +6,7 @@
 #include "contraction.h"
 #include "cost.h"
 #include "rewrite.h"
-#include "sparse.h"
+#include "row_update.h"
 
 typedef struct Readers {
   int *op;    // by tensor: the last operator that reads it
@@ -43,7 +43,7 @@ static double points(const Op *op) {
 static bool is_inlined(const Graph *graph, const Op *maker, const Op *reader) {
   RowUpdate update;
   if (maker->kind == OP_COMPUTE && maker->reduce == REDUCE_SUM)
-    return sparse_row_update(graph, reader, &update) && update.scatter->access.tensor == maker->out;
+    return row_update_match(graph, reader, &update) && update.scatter->access.tensor == maker->out;
   if (maker->kind != OP_COMPUTE || maker->reduce != REDUCE_NONE || reader->kind != OP_COMPUTE) return false;
   if (maker->phase != reader->phase || points(maker) != points(reader) || products_are_for_library(graph, reader))
     return false;

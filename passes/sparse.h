@@ -1,12 +1,46 @@
-// Updates of rows: what is scattered to a stored tensor is added in its place (sums.c), which plans are priced by (cost_inline.c).
+// What the files of the pass "sparse" share: a gradient that is a sum of scatters, and what is made of it.
 #ifndef PARCC_PASSES_SPARSE_H
 #define PARCC_PASSES_SPARSE_H
 
-#include "../ir/graph.h"
+#include "../ir/pin.h"
 
-// Whether an operator adds a scatter, which nobody else reads, to the stored tensor that takes its result and that nobody reads in
-// the update but it: w.next[v, c] = w[v, c] + change[v, c]. The accesses of both.
-typedef struct RowUpdate { const Expr *stored, *scatter; } RowUpdate;
-bool sparse_row_update(const Graph *graph, const Op *op, RowUpdate *update);
+typedef VEC(int) Ids;
+
+typedef struct Scatter { // a term of the gradient
+  int op;
+  Pin pin; // of its first dimension
+} Scatter;
+
+typedef struct Update { // of a parameter or a state, by the operator that makes its new value
+  int stored, op;
+  const Expr *change; // what is added to it, of the gradient and of what is stored
+  int rows;           // tensor: the rows of it that are read; -1: none
+} Update;
+
+typedef struct Sparse {
+  Graph *graph;
+  Arena *scratch;
+  Ids *readers;           // by tensor: operators
+  bool *leaf;             // by tensor: read by something other than operators
+  int param, gradient;    // at hand
+  VEC(Scatter) terms;     // of the gradient
+  int64_t rows;           // of all of them
+  const Expr **of_gradient; // by tensor: what it is of the gradient, element by element; NULL: it is not made of it
+  int n_tensors, n_ops;   // of the graph as it was
+  Ids totals;             // operators that sum something over the whole gradient
+  VEC(Update) updates;
+  bool *replaced;         // by operator of the graph as it was: an update that is made otherwise
+} Sparse;
+
+// Of a graph with its gradients; what is known of it is in `scratch`.
+Sparse sparse_new(Graph *graph, Arena *scratch);
+// Whether a gradient is sparse, with its terms and uses. What was made in place of others may have been added to the graph, nothing
+// else is changed since sparse_new.
+bool sparse_analyse(Sparse *sparse, int gradient);
+// An expression in which what is made of the gradient is in its terms.
+const Expr *sparse_expand(Sparse *sparse, const Expr *e);
+bool sparse_reads(const Expr *e, int tensor);
+// Every index of an access is the operator's dimension at that place.
+bool sparse_same_element(const Graph *graph, const Op *op, const Expr *access);
 
 #endif

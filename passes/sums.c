@@ -18,7 +18,7 @@
 #include "contraction.h"
 #include "parts.h"
 #include "rewrite.h"
-#include "sparse.h"
+#include "row_update.h"
 
 typedef VEC(int) Ids;
 
@@ -160,7 +160,7 @@ static void scatter_into(Lowering *l, int id) {
   const Graph *graph = l->graph;
   const Op *sum = &graph->ops.at[id];
   RowUpdate update;
-  if (!sparse_row_update(graph, sum, &update)) return;
+  if (!row_update_match(graph, sum, &update)) return;
   const int stored = update.stored->access.tensor, scattered = update.scatter->access.tensor;
   const int scatter = graph_tensor(graph, scattered)->producer;
   if (memcmp(graph->ops.at[scatter].sharding.pin, sum->sharding.pin, sizeof sum->sharding.pin) != 0) return;

@@ -31,6 +31,8 @@ stated 807,600,384 rnn_big
 stated 135,068,928 nmt
 stated 280,858,880 gnmt8
 stated 822,752,126 lm1b
+stated 166,899,521 dlrm
+count 512,338,241 dlrm -D tables=8 -D rows=1000000
 stated 383,571,176 wresnet
 count 11,689,512 resnet -D depth=18
 count 60,192,808 resnet -D depth=152

@@ -1,0 +1,47 @@
+#include "row_update.h"
+
+#include "kernel.h"
+#include "sparse.h"
+
+typedef struct Counting {
+  int stored, scatter, result; // tensors
+  int others;                  // that read one of them where they should not
+  bool behind;                 // the reader is behind the scatter
+} Counting;
+
+static void count_other(void *ctx, int tensor) {
+  Counting *c = ctx;
+  c->others += tensor == c->scatter || tensor == c->result || (tensor == c->stored && c->behind);
+}
+
+static bool is_read_by_others(const Graph *graph, const Op *update, const RowUpdate *of) {
+  Counting c = {of->stored->access.tensor, of->scatter->access.tensor, update->out, 0, false};
+  const int scatter = graph_tensor(graph, c.scatter)->producer;
+  for (int i = 0; i < graph->ops.len; i++) {
+    c.behind = i > scatter;
+    if (&graph->ops.at[i] != update) op_visit_reads(&graph->ops.at[i], count_other, &c);
+  }
+  return c.others > 0;
+}
+
+// Once, and to nothing else.
+static bool is_stored_to(const Graph *graph, int value, int stored) {
+  int times = 0, right = 0;
+  for (int i = 0; i < graph->stores.len; i++) {
+    if (graph->stores.at[i].value != value) continue;
+    times++;
+    right += graph->stores.at[i].state == stored;
+  }
+  return times == 1 && right == 1;
+}
+
+bool row_update_match(const Graph *graph, const Op *op, RowUpdate *update) {
+  if (op->kind != OP_COMPUTE || op->phase != PHASE_UPDATE || op->reduce != REDUCE_NONE) return false;
+  if (op->body->kind != EXPR_CALL || op->body->call.fn != FN_add) return false;
+  *update = (RowUpdate){op->body->call.arg[0], op->body->call.arg[1]};
+  if (update->stored->kind != EXPR_ACCESS || update->scatter->kind != EXPR_ACCESS) return false;
+  if (!sparse_same_element(graph, op, update->stored) || !sparse_same_element(graph, op, update->scatter)) return false;
+  const int producer = graph_tensor(graph, update->scatter->access.tensor)->producer;
+  if (producer < 0 || graph->ops.at[producer].phase != PHASE_UPDATE || !kernel_scatters(graph, &graph->ops.at[producer])) return false;
+  return is_stored_to(graph, op->out, update->stored->access.tensor) && !is_read_by_others(graph, op, update);
+}
