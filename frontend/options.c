@@ -324,7 +324,7 @@ static const OptionSpec table[] = {
     {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
-    {0, "search", "NAME,...", apply_search, "who plans (several: only for --compare, --sweep and parcc profile): data (default), model, owt, megatron, fsdp, single; auto (default with --machine): the cheapest plan on its axes; optcnn: each layer in its own way; soybean, tofu: few bytes; flexflow: a random walk on a simulator"},
+    {0, "search", "NAME,...", apply_search, "who plans (several: only for --compare, --sweep and parcc profile): data (default), model, owt, megatron, fsdp, single; auto (default with --machine): the cheapest plan on its axes; optcnn: each layer in its own way; soybean, tofu: few bytes; flexflow: a random walk on a simulator; parallax: data, with tables by owners of their rows"},
     {0, "objective", "overlap|sum", apply_objective, "what auto makes small: what a step takes as streams overlap, from the plan with the least sum on (default), or the sum alone"},
     {0, "time-limit", "SECONDS", apply_time_limit, "a search ends after so long, with the best plan that it has found"},
     {0, "seed", "N", apply_seed, "of what flexflow draws at random (default 0)"},

@@ -8,7 +8,7 @@ enum { WIDEST_NAME = 48 };
 bool plan_source_searched(PlanSourceKind kind) { return kind >= PLAN_AUTO && kind < PLAN_NAMED; }
 
 const char *plan_source_name(PlanSourceKind kind) {
-  static const char *const name[PLAN_NAMED] = {"data", "single", "model", "owt", "megatron", "fsdp", "auto", "optcnn", "soybean", "tofu", "flexflow"};
+  static const char *const name[PLAN_NAMED] = {"data", "single", "model", "owt", "megatron", "fsdp", "auto", "optcnn", "soybean", "tofu", "flexflow", "parallax"};
   return name[kind];
 }
 

@@ -92,6 +92,7 @@ typedef enum PlanSourceKind {
   PLAN_SOYBEAN,  // every tensor by rows, by columns or not at all, one axis after the other, so that few bytes move
   PLAN_TOFU,     // everything is divided, one axis after the other, so that few bytes move
   PLAN_FLEXFLOW, // what each layer makes is divided into equal blocks, each somewhere: a random walk, by simulation
+  PLAN_PARALLAX, // as data, but tables of which a step touches few rows are divided over owners of rows
   PLAN_NAMED,    // how many have a name: those above
   PLAN_RANDOM = PLAN_NAMED, // every operator, input and stored tensor draws uniformly among what it could do
   PLAN_FILE,

@@ -525,6 +525,7 @@ static const char *plan_text(const Compilation *c) {
   case PLAN_SOYBEAN: return "soybean: tensors are tiled by rows or columns along one axis after the other, so that few bytes move";
   case PLAN_TOFU: return "tofu: all operators and all that is stored are divided along one axis after the other, so that few bytes move";
   case PLAN_FLEXFLOW: return "flexflow: layer by layer, the best that a random walk found by simulating the machine";
+  case PLAN_PARALLAX: return "parallax: the batch is divided over the ranks, tables with sparse gradients over owners of their rows";
   case PLAN_FSDP: return "fully sharded: the batch is divided over the ranks, and so is all that is stored";
   default:
     return arena_printf(c->arena, "data parallel: the batch of %lld is divided over the ranks, parameters are on every rank",

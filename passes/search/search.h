@@ -8,7 +8,7 @@
 // c->search. What is wrong with the model or the machine is added to c->problems.
 typedef Plan SearchMake(Compilation *c);
 
-SearchMake search_auto, search_optcnn, search_soybean, search_tofu, search_flexflow;
+SearchMake search_auto, search_optcnn, search_soybean, search_tofu, search_flexflow, search_parallax;
 
 Plan search_plan(Compilation *c); // by the planner of c->plan_source
 

@@ -3,7 +3,8 @@
 
 The serial program of a model goes over its batch in microbatches of one sample, which add up whole gradients; the others have rows, on
 1, 2, 3, 4 and 8 ranks, of which some have no sample, with indices that occur again and again. Plans gather the rows for every rank's
-own table (data), for owners of some of its rows (fsdp), for what is drawn at random, in microbatches, too, or is cheapest on a machine.
+own table (data), for owners of some of its rows (fsdp, parallax), for what is drawn at random, in microbatches, too, or is cheapest on
+a machine.
 Losses and norms of 3 steps, and what is saved, agree to 1e-11 (norms and what is saved to ten times that).
 """
 
@@ -30,10 +31,11 @@ MODELS = {
     "llama": ("context=3 vocabulary=40 layers=1 width=12 heads=3 kv_heads=1 hidden=7", 1),
     "bigram": ("vocabulary=40 width=6", 0),  # its table is read as a whole, too
 }
+MACHINE = ["--machine=dgx1-v100", "--devices=4"]
 FEW = [("gpu=3", ["--search=data"]), ("a=2,b=2", ["--plan=random:1"])]
 MANY = [
     ("gpu=1", ["--search=data"]), ("gpu=2", ["--search=data"]), ("gpu=8", ["--search=data"]), *FEW, ("gpu=4", ["--search=fsdp"]),
-    ("gpu=3", ["--plan=random:5"]), ("gpu=4", ["--machine=dgx1-v100", "--devices=4", "--search=auto"]),
+    ("gpu=3", ["--plan=random:5"]), ("gpu=4", [*MACHINE, "--search=auto"]), ("gpu=4", [*MACHINE, "--search=parallax"]),
 ]
 OPTIMIZERS = {
     "sgd(lr = 0.2)": MANY,
