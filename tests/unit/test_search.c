@@ -197,10 +197,14 @@ static void fail_plan(const Trial *t, const Plan *plan, const char *who, const c
 // But for the order of a sum.
 static bool near(double a, double b) { return a == b || fabs(a - b) <= 1e-12 * fabs(b); }
 
-// What a plan is priced at is what its lowered graph takes.
+// What a plan is priced at is what its lowered graph takes. As streams overlap it takes no more than that, by estimate, too, and no less than
+// what it computes.
 static void try_price(const Trial *t, const Plan *plan, const Evaluation *found) {
-  const double price = pricing_of(t->pricing, plan, INFINITY).seconds;
-  if (!CHECK(near(price, found->cost.step))) fail_plan(t, plan, "the price", NULL, price, found->cost.step);
+  const Price price = pricing_of(t->pricing, plan, INFINITY);
+  const double computing = found->cost.compute + found->cost.update;
+  if (!CHECK(near(price.seconds, found->cost.step))) fail_plan(t, plan, "the price", NULL, price.seconds, found->cost.step);
+  if (!CHECK(price.overlapped >= computing * (1 - 1e-9) && price.overlapped <= price.seconds * (1 + 1e-9)))
+    fail_plan(t, plan, "the estimate", NULL, price.overlapped, price.seconds);
 }
 
 // Lowers all plans. What the tables say of each is what is found; of a model the first that differs is told.
