@@ -9,7 +9,8 @@ typedef struct PlanMoves PlanMoves;
 
 // Of a plan, on a model whose training graph has been laid by it (pricing_model). The plan is to stay.
 PlanMoves *plan_moves_new(Arena *arena, Model *model, const Plan *plan);
-// The next plan, which is there until the one after it, or false: there is none. Parameters that only these operators read are stored as they read them.
+// The next plan, which is there until the one after it, or false: there is none. Parameters that its
+// operators read are stored as they read them.
 bool plan_moves_next(PlanMoves *moves, Plan *plan);
 void plan_moves_free(PlanMoves *moves);
 
