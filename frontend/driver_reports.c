@@ -75,10 +75,11 @@ int driver_explain(Driver *d, const AstFile *file) {
   Problems problems = {.arena = d->arena};
   Plan plan = c.plan;
   if (o->plan_in == NULL) {
-    Search search;
+    Search search = {0};
     driver_show_progress(d, arena_printf(d->arena, "parcc: %s", plan_source_text(d->arena, &o->plan)));
     const char *refused = evaluate_planner(&c, o->plan, &plan, &search);
     driver_show_progress(d, "");
+    c.search = search;
     if (refused != NULL) problem_add(&problems, (Loc){0}, "%s", refused);
   }
   if (diag_problems(&problems)) return EXIT_INPUT;

@@ -70,7 +70,9 @@ static void print_next(Arena *arena, const Explanation *x, const ExplainedGroup 
   if (g->runner_up_choice != NULL)
     text_printf(out, "  runner-up  %s: %s in the best plan that divides it otherwise\n", g->runner_up_choice,
                 step_text(arena, g->runner_up, x->step));
-  if (g->runner_up_choice != NULL && is_less(x, g))
+  if (g->runner_up_choice != NULL && is_less(x, g) && x->compilation->search.refined)
+    text_printf(out, "  this plan is there for how its streams overlap, not for its sum: --objective=sum\n");
+  else if (g->runner_up_choice != NULL && is_less(x, g))
     text_printf(out, "  such plans were not searched: --mesh=%s does\n", mesh_text(arena, &x->compilation->mesh));
   if (g->next != NULL)
     text_printf(out, "  all else kept, the best other way is  %s: %s\n", g->next->choice, step_text(arena, g->next->step, x->step));
