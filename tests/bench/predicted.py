@@ -8,9 +8,9 @@ rank they go over the batch in microbatches, or make layers again for the backwa
 sum of its operators, since on the host nothing overlaps, and its program measures its step (--profile-steps). Profiles and programs run N
 times (default 3), in turns, as what a machine does else changes from second to second; the means count.
 
-Prints a line for each plan, and for each model the mean and the largest error, Kendall's tau of both orders, and how much longer than
-the fastest plan's the step of auto's plan takes; ends with code 1 where something is beyond LIMITS, or a program has not the memory that was
-predicted, to the byte.
+Prints a line for each plan, and for each model the mean and the largest error, Kendall's tau of both orders, also of those plans only that
+the runs tell apart, and how much longer than the fastest plan's the step of auto's plan takes; ends with code 1 where something is beyond
+LIMITS, or a program has not the memory that was predicted, to the byte.
 """
 
 import itertools
@@ -29,8 +29,8 @@ MIXED = ["data", "model", "auto", "soybean"]  # those that a plan may take its l
 CASES = {
     "mlp": dict(batch=256),
     "lenet": dict(batch=128),
-    "alexnet": dict(batch=8, size=127, width=32, hidden=1024, classes=100),
-    "vgg16": dict(batch=4, size=32, width=32, hidden=512, classes=100),
+    "alexnet": dict(batch=24, size=127, width=32, hidden=1024, classes=100),
+    "vgg16": dict(batch=24, size=32, width=32, hidden=512, classes=100),
     "resnet": dict(batch=4, size=64, depth=18, width=32, classes=100),
     "rnnlm": dict(batch=16, context=10, width=256, layers=1, vocabulary=2000),
     "gpt2": dict(batch=4, context=64, width=128, layers=2, heads=4, vocabulary=2000),
@@ -126,8 +126,9 @@ class Model:
                 yield f"{first}|{second}/{share}", mixed(plans[first], plans[second], layers[:len(layers) // share])
             return
         plan, layers = self.plan_of("data", 1), layers_of(self.plan_of("model", 2))
-        again = [[], layers, *([layer] for layer in layers[::max(1, len(layers) // 4)])]
-        for made_again, parts in itertools.product(again, [1, 2, 4, 8, 16, 32, 64]):
+        again = [[], layers, *([layer] for layer in layers[::max(1, len(layers) // PLANS)])]
+        batch = CASES[self.name]["batch"]
+        for made_again, parts in itertools.product(again, [n for n in range(1, 65) if batch % n == 0]):
             lines = [f"microbatches = {parts}"] * (parts > 1) + [f"recompute: {layer}" for layer in made_again]
             yield f"{parts} parts, {len(made_again) if len(made_again) != 1 else made_again[0]} again", with_lines(plan, lines)
 
@@ -199,6 +200,17 @@ def tau(pairs):
     return right / (untied[0] * untied[1]) ** 0.5 if all(untied) else 1
 
 
+def tau_told_apart(rows, runs):
+    """The same of those pairs whose measured times do not overlap: those of others may come in any order."""
+    right = pairs = 0
+    for a, b in itertools.combinations(rows, 2):
+        if min(runs[a]) <= max(runs[b]) and min(runs[b]) <= max(runs[a]):
+            continue
+        pairs += 1
+        right += 1 if (rows[a][0] - rows[b][0]) * (rows[a][1] - rows[b][1]) > 0 else -1
+    return right / pairs if pairs else 1
+
+
 def measured_plans(model):
     """Plans by name, with those that auto makes by what was measured, until all that its plan needs is measured."""
     plans, times = model.plans(), {}
@@ -233,7 +245,7 @@ def compare(name, ranks, folder, rounds):
     found = {"mean error": sum(errors) / len(errors), "largest error": max(errors), "tau": tau(list(rows.values())),
              "auto": min(rows.values())[1] / min(m for _, m in rows.values()) - 1}
     print(f"{name:8} {ranks} {len(rows)} plans: " + ", ".join(f"{key} {value:.3g}" for key, value in found.items()) +
-          ", memory " + ("exact" if exact else "differs"), flush=True)
+          f", tau of plans told apart {tau_told_apart(rows, runs):.3g}, memory {'exact' if exact else 'differs'}", flush=True)
     return exact and all(value >= LIMITS[key] if key == "tau" else value <= LIMITS[key] for key, value in found.items())
 
 
