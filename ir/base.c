@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { CHUNK_SIZE = 256 << 10, SLAB_SIZE = 4 << 20 };
+enum { CHUNK_SIZE = 256 << 10, SLAB_SIZE = 4 << 20, KEPT_SIZE = 16 << 20 }; // larger ones are given back to the system
 
 typedef struct Chunk {
   struct Chunk *next;
@@ -53,8 +53,8 @@ static size_t rounded(size_t size) {
   return (size + align - 1) / align * align;
 }
 
-// Chunks of no arena, of the usual size and larger: arenas come and go faster than pages can be had.
-static Chunk *spare, *spare_large;
+// Chunks of no arena, of the usual size, of up to a slab, and larger: arenas come and go faster than pages can be had.
+static Chunk *spare, *spare_large, *spare_huge;
 // Fresh memory that chunks are cut from.
 static struct { char *at; size_t left; } slab;
 
@@ -76,10 +76,12 @@ static Chunk *chunk_cut(size_t size) {
   return chunk;
 }
 
+static Chunk **spares_of(size_t size) { return size == CHUNK_SIZE ? &spare : size <= SLAB_SIZE ? &spare_large : &spare_huge; }
+
 // A spare one of the usual size, or else of any; or the first one that is large enough, but not much larger. NULL: there is none.
 static Chunk *chunk_again(size_t size) {
   const bool usual = size == CHUNK_SIZE;
-  Chunk **at = usual && spare != NULL ? &spare : &spare_large;
+  Chunk **at = !usual ? spares_of(size) : spare != NULL ? &spare : spare_large != NULL ? &spare_large : &spare_huge;
   while (*at != NULL && !usual && (sizeof(Chunk) + (*at)->size < size || (*at)->size / 2 > size)) at = &(*at)->next;
   Chunk *chunk = *at;
   if (chunk != NULL) *at = chunk->next;
@@ -88,13 +90,13 @@ static Chunk *chunk_again(size_t size) {
 
 static Chunk *chunk_new(size_t room) {
   const size_t size = rounded(sizeof(Chunk) + room);
+  Chunk *again = chunk_again(size);
+  if (again != NULL) return again;
   if (size > SLAB_SIZE) {
     Chunk *chunk = pages_new(size);
     chunk->size = size - sizeof(Chunk);
     return chunk;
   }
-  Chunk *again = chunk_again(size);
-  if (again != NULL) return again;
   while (slab.left < size && slab.left >= CHUNK_SIZE) {
     Chunk *chunk = chunk_cut(CHUNK_SIZE);
     chunk->next = spare;
@@ -116,11 +118,11 @@ static void chunks_free(Chunk *chunk) {
   for (Chunk *next; chunk != NULL; chunk = next) {
     next = chunk->next;
     const size_t size = sizeof(Chunk) + chunk->size;
-    if (size > SLAB_SIZE) {
+    if (size > KEPT_SIZE) {
       munmap(chunk, size);
       continue;
     }
-    Chunk **list = size == CHUNK_SIZE ? &spare : &spare_large;
+    Chunk **list = spares_of(size);
     chunk_empty(chunk);
     chunk->next = *list;
     *list = chunk;

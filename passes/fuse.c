@@ -19,12 +19,20 @@ enum { MANY_READS = 8 };             // of one operator
 enum { SHORT = 8 };                  // inner elements of a row that are written one after the other
 enum { MAX_SERIAL_ELEMENTS = 1 << 16 }; // elements that a kernel without rows may run over
 
+// All that a group reads from, through any chain of groups, back to a cut; as long as none of them changes.
+typedef struct Sources {
+  int group; // -1: not known
+  int cut;
+  int *mark, epoch; // by group: it is one
+} Sources;
+
 typedef struct Fuser {
   Arena *arena;
   const Graph *graph;
   Grouping *g;
   int *mark, epoch; // by group: visited in the search at hand
-  int cut;          // before the group that is looked for
+  int cut, n_visited; // before the group that is looked for; in the search at hand
+  Sources sources;    // of the last one that was found to have many
   VEC(int) *reader_groups; // by tensor: kernels that read it
   int *packing_of;         // by operator: the first whose companion it is, or -1
 } Fuser;
@@ -63,11 +71,34 @@ static bool reaches(Fuser *f, int from, int to) {
   if (from == to) return true;
   if (f->mark[from] == f->epoch) return false;
   f->mark[from] = f->epoch;
+  f->n_visited++;
   const Group *group = &f->g->groups.at[from];
   if (group->max_op < f->cut) return false;
   for (int i = 0; i < group->deps.len; i++)
     if (reaches(f, group->deps.at[i], to)) return true;
   return false;
+}
+
+static void collect_sources(Fuser *f, int from) {
+  Sources *s = &f->sources;
+  if (s->mark[from] == s->epoch) return;
+  s->mark[from] = s->epoch;
+  const Group *group = &f->g->groups.at[from];
+  for (int i = 0; i < group->deps.len && group->max_op >= s->cut; i++) collect_sources(f, group->deps.at[i]);
+}
+
+// The same. A group that reads from many, as the norm of all gradients does, is asked for each of its readers, about each of them.
+static bool reads_from(Fuser *f, int from, int to) {
+  enum { MANY = 64 };
+  Sources *s = &f->sources;
+  if (from == s->group && f->cut >= s->cut) return s->mark[to] == s->epoch;
+  f->n_visited = 0;
+  const bool found = reaches(f, from, to);
+  if (f->n_visited > MANY) {
+    *s = (Sources){from, f->cut, s->mark, s->epoch + 1};
+    collect_sources(f, from);
+  }
+  return found;
 }
 
 typedef struct InputGroups {
@@ -95,7 +126,7 @@ static bool makes_cycle(Fuser *f, const InputGroups *in, int group) {
   f->epoch++;
   f->cut = grouping_cut(f->g, f->g->groups.at[group].min_op);
   for (int i = 0; i < in->list.len; i++)
-    if (in->list.at[i] != group && reaches(f, in->list.at[i], group)) return true;
+    if (in->list.at[i] != group && reads_from(f, in->list.at[i], group)) return true;
   return false;
 }
 
@@ -337,6 +368,7 @@ static void add_to_group(Fuser *f, int op_id, int group_id, const InputGroups *i
   else grouping_join(f->g, group->max_op, op_id);
   group->max_op = op_id;
   f->g->group_of[op_id] = group_id;
+  if (f->sources.mark[group_id] == f->sources.epoch) f->sources = (Sources){-1, 0, f->sources.mark, f->sources.epoch + 1};
   for (int i = 0; i < in->list.len; i++) {
     bool known = in->list.at[i] == group_id;
     for (int k = 0; k < group->deps.len; k++) known |= group->deps.at[k] == in->list.at[i];
@@ -519,6 +551,7 @@ Grouping *fuse_graph(Arena *arena, const Graph *graph, const Fate *fate) {
   g->readers = NEW_ARRAY(arena, int, graph->tensors.len);
   g->leaves = graph_leaves(graph, arena);
   f.mark = NEW_ARRAY(arena, int, graph->ops.len);
+  f.sources = (Sources){.group = -1, .mark = NEW_ARRAY(arena, int, graph->ops.len), .epoch = 1};
   f.reader_groups = arena_alloc(arena, sizeof *f.reader_groups * (size_t)graph->tensors.len);
   int *companion = NEW_ARRAY(arena, int, graph->ops.len);
   for (int i = 0; i < graph->ops.len; i++) companion[i] = -1;

@@ -22,6 +22,8 @@ typedef struct Finder {
   int (*loop_at)[IR_MAX_RANK]; // by tensor and position: the same
   uint32_t refused;            // dimensions of the strip at hand
   bool *follows;               // by group, in a search
+  bool *seen, *known;          // by tensor, in a search; all false between searches
+  double *value;               // by tensor that is known
 } Finder;
 
 static inline const Op *op_at(const Finder *f, int op) { return &f->graph->ops.at[op]; }

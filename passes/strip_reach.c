@@ -8,8 +8,6 @@
 typedef struct Behind { // what is known of tensors where dimension `far` is greater than dimension `near` of the strip
   const Finder *f;
   int op, near, far;
-  bool *known; // by tensor
-  double *value;
 } Behind;
 
 static bool value_behind(const Behind *b, const Expr *e, double *value);
@@ -49,18 +47,13 @@ static bool value_behind(const Behind *b, const Expr *e, double *value) {
   *value = e->kind == EXPR_CONST ? e->value : 0;
   if (e->kind == EXPR_CALL) return call_behind(b, e, value);
   if (e->kind != EXPR_ACCESS) return e->kind == EXPR_CONST;
-  *value = b->value[e->access.tensor];
-  return b->known[e->access.tensor];
+  *value = b->f->value[e->access.tensor];
+  return b->f->known[e->access.tensor];
 }
 
 // Leaving out what lies behind changes nothing: sums and maxima over it have no use for it, results with it are inside or added to.
-static bool leaves_nothing(Finder *f, const Strip *s, int near, int far, Arena *scratch) {
-  Behind b = {f,
-              -1,
-              near,
-              far,
-              NEW_ARRAY(scratch, bool, f->graph->tensors.len),
-              NEW_ARRAY(scratch, double, f->graph->tensors.len)};
+static bool leaves_nothing(Finder *f, const Strip *s, int near, int far) {
+  Behind b = {f, -1, near, far};
   for (int i = 0; i < s->groups.len; i++)
     for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
       b.op = group_at(f, s->groups.at[i])->ops.at[k];
@@ -82,16 +75,16 @@ static bool leaves_nothing(Finder *f, const Strip *s, int near, int far, Arena *
       for (int n = 0; n < s->inside.len; n++) inside |= s->inside.at[n] == op->out;
       for (int n = 0; n < s->summed.len; n++) summed |= s->summed.at[n] == op->out;
       if (!(inside ? strip_flows_along(f, s, b.op, far, false) : summed && known && value == 0)) return false;
-      b.known[op->out] = op->reduce == REDUCE_NONE && known;
-      b.value[op->out] = value;
+      f->known[op->out] = op->reduce == REDUCE_NONE && known;
+      f->value[op->out] = value;
     }
   return true;
 }
 
 static bool may_leave_out(Finder *f, const Strip *s, int near, int far) {
-  Arena *scratch = arena_new();
-  const bool may = leaves_nothing(f, s, near, far, scratch);
-  arena_free(scratch);
+  const bool may = leaves_nothing(f, s, near, far);
+  for (int i = 0; i < s->groups.len; i++)
+    for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) f->known[op_at(f, group_at(f, s->groups.at[i])->ops.at[k])->out] = false;
   return may;
 }
 

@@ -192,6 +192,7 @@ static void order_groups(Finder *f) {
 // ---- lengths -----------------------------------------------------------------------------------------------------
 
 typedef struct Touched { // a tensor that the strip makes or reads
+  int tensor;
   double bytes;
   uint32_t loops; // those that go through one of its dimensions
 } Touched;
@@ -200,14 +201,13 @@ typedef struct Touch {
   const Finder *f;
   const int *loop; // dimensions of the strip that are looped over
   int n_loops, op;
-  bool *seen; // by tensor
   VEC(Touched) list;
 } Touch;
 
 static void touch(Touch *t, int tensor, const Expr *access) {
-  Touched touched = {.bytes = local_bytes(t->f, tensor)};
-  if (t->seen[tensor]) return;
-  t->seen[tensor] = true;
+  Touched touched = {.tensor = tensor, .bytes = local_bytes(t->f, tensor)};
+  if (t->f->seen[tensor]) return;
+  t->f->seen[tensor] = true;
   for (int k = 0; k < t->n_loops; k++) {
     const int dim = strip_dim_of_loop(t->f, t->op, t->loop[k]);
     bool has = access == NULL && dim < op_at(t->f, t->op)->n_out;
@@ -222,13 +222,14 @@ static void touch_access(void *ctx, const Expr *e) {
 }
 
 static Touch touched_by(const Finder *f, const Strip *s, const int *loop) {
-  Touch t = {.f = f, .loop = loop, .n_loops = s->n_loops, .seen = NEW_ARRAY(f->arena, bool, f->graph->tensors.len)};
+  Touch t = {.f = f, .loop = loop, .n_loops = s->n_loops};
   for (int i = 0; i < s->groups.len; i++)
     for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
       t.op = group_at(f, s->groups.at[i])->ops.at[k];
       touch(&t, op_at(f, t.op)->out, NULL);
       expr_visit(op_at(f, t.op)->body, touch_access, &t);
     }
+  for (int i = 0; i < t.list.len; i++) f->seen[t.list.at[i].tensor] = false;
   return t;
 }
 
@@ -442,6 +443,9 @@ const Strips *strips_find(Lowering *l, Grouping *g, int64_t bytes) {
   f->bulge = NEW_ARRAY(l->scratch, bool, n_tensors);
   f->parent = NEW_ARRAY(l->scratch, int, n_groups);
   f->follows = NEW_ARRAY(l->scratch, bool, n_groups);
+  f->seen = NEW_ARRAY(l->scratch, bool, n_tensors);
+  f->known = NEW_ARRAY(l->scratch, bool, n_tensors);
+  f->value = NEW_ARRAY(l->scratch, double, n_tensors);
   f->loop_of = arena_alloc(l->scratch, sizeof *f->loop_of * (size_t)n_groups);
   f->loop_at = arena_alloc(l->scratch, sizeof *f->loop_at * (size_t)n_tensors);
   strips->of_group = NEW_ARRAY(l->scratch, int, n_groups);
