@@ -32,7 +32,7 @@ def compare(model, machine, devices, options):
     command = [os.environ["PARCC"], os.path.join(ROOT, "samples", model + ".dnn"), f"--machine={machine}", f"--devices={devices}",
                "--compare", "--json", f"--search={PLANNERS}", "--objective=sum", *options]
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode == 2:
+    if done.returncode == 2 and "devices are asked for, the machine" in done.stderr:
         return None
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit code {done.returncode}: {done.stderr}")
