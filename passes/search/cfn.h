@@ -34,6 +34,7 @@ typedef struct Cfn {
   double constant;
   int n_limits;
   double limit[CFN_MAX_LIMITS]; // on the sum of the chosen values' weights
+  double most;  // what is looked for costs no more; 0: anything is
   double until; // time (steady_seconds) at which a search ends as if its budget were spent; 0: none
 } Cfn;
 
@@ -41,7 +42,7 @@ typedef struct CfnSolution {
   bool feasible; // false: no assignment is allowed, or none was found
   int *value;    // by variable
   double cost;   // cfn_cost of it; INFINITY
-  double bound;  // proved: nothing costs less. cost == bound: an optimum. INFINITY: proved that nothing is allowed
+  double bound;  // proved: nothing costs less. cost == bound: an optimum. INFINITY: proved that nothing is allowed, or costs as little as `most`
   // How it went.
   int eliminated;     // variables that were eliminated before anything was enumerated
   int kept;           // variables of the core that was left
@@ -74,8 +75,8 @@ CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start);
 // nothing is known, it would take too much.
 bool cfn_least(const Cfn *cfn, int variable, double above, double *least);
 
-// Which values are in assignments that cost no more than `above`, limits or not: needed[x][value] is false where it is proved that
-// it is in none; where needed[x] is NULL it is not asked. False: nothing is known, it would take too much.
-bool cfn_prune(const Cfn *cfn, double above, bool *const *needed);
+// Takes the marks off values that are proved to be in no assignment that costs no more than `above`, limits or not: needed[x][value]; where
+// needed[x] is NULL it is not asked. Whether there were any. Adds to *operations how many it took.
+bool cfn_prune(const Cfn *cfn, double above, bool *const *needed, int64_t *operations);
 
 #endif

@@ -288,20 +288,28 @@ bool cfn_least(const Cfn *cfn, int x, double above, double *least) {
   return known;
 }
 
-bool cfn_prune(const Cfn *cfn, double above, bool *const *needed) {
+// With little room first: what is removed makes the rest smaller.
+bool cfn_prune(const Cfn *cfn, double above, bool *const *needed, int64_t *operations) {
+  static const double rooms[] = {1 << 16, 1 << 20, ROOM};
   Arena *arena = arena_new(), *scratch = arena_new();
   Net *net = net_new(cfn, arena, above - cfn->constant, false);
+  bool exact = false, none = false, any = false;
   net->scratch = scratch;
-  const Elimination *done = net_eliminate(net, arena, NULL, net->worst, ROOM, -1);
-  double **least = NEW_ARRAY(arena, double *, net->n_vars);
-  for (int x = 0; x < net->n_vars; x++) least[x] = NEW_ARRAY(arena, double, net->vars[x].n);
-  const bool known = net_marginals(net, done, least);
-  for (int x = 0; x < net->n_vars && known; x++) {
-    if (needed[x] == NULL) continue;
-    for (int v = 0; v < cfn->variables.at[x].n_values; v++) needed[x][v] = false;
-    for (int k = 0; k < net->vars[x].n; k++) needed[x][net->vars[x].value[k]] = least[x][k] <= net->worst;
+  for (size_t i = 0; i < sizeof rooms / sizeof *rooms && !exact; i++) {
+    const Elimination *done = net_eliminate(net, arena, NULL, net->worst, rooms[i], -1);
+    none = done->bound == INFINITY;
+    exact = none || done->split == 0;
+    net_narrow(net, done, NULL, NULL);
   }
+  for (int x = 0; x < net->n_vars; x++)
+    for (int v = 0, k = 0; v < cfn->variables.at[x].n_values && needed[x] != NULL; v++) {
+      const bool left = k < net->vars[x].n && net->vars[x].value[k] == v;
+      k += left;
+      any |= needed[x][v] && (none || !left);
+      needed[x][v] = needed[x][v] && left && !none;
+    }
+  *operations += net->operations;
   arena_free(arena);
   arena_free(scratch);
-  return known;
+  return any;
 }

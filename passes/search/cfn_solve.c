@@ -98,6 +98,7 @@ CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start) {
   cfn_check(cfn);
   Arena *arena = arena_new(), *scratch = arena_new();
   double worst = cfn_upper_bound(cfn, start);
+  if (cfn->most > 0) worst = fmax(fmin(worst, cfn->most - cfn->constant), 0);
   Result result = solve_at(cfn, arena, scratch, worst, budget, 0, start);
   while (result.solution.value != NULL) { // the unit was that of a much dearer assignment
     const double better = fmax(cfn_cost(cfn, result.solution.value) - cfn->constant, 0);
@@ -116,6 +117,7 @@ CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start) {
   }
   if (solution.feasible && result.bound >= result.units) solution.bound = solution.cost;
   else if (result.bound < INFINITY) solution.bound = fmin(cfn->constant + result.bound * result.unit, solution.cost);
+  if (cfn->most > 0 && solution.feasible) solution.bound = fmin(solution.bound, fmax(cfn->most, cfn->constant));
   arena_free(arena);
   arena_free(scratch);
   return solution;

@@ -122,58 +122,7 @@ SearchProblem *problem_new(Arena *arena, Model *model, const Mesh *mesh, const M
   return built ? p : NULL;
 }
 
-// ---- solving it ----------------------------------------------------------------------------------------------------
-
-// Takes an assignment if it is cheaper than the best, by what it really costs.
-static void take_better(SearchProblem *p, const CfnSolution *found, CfnSolution *best) {
-  const double cost = found->feasible ? tables_cost(p->tables, found->value) : INFINITY;
-  if (best->feasible && cost >= best->cost) return;
-  best->feasible = found->feasible;
-  best->value = found->value;
-  best->cost = cost;
-}
-
-// Sums of the same in another order.
-static bool is_proved(const CfnSolution *best) { return best->bound >= best->cost * (1 - 1e-12); }
-
-static bool **all_needed(const SearchProblem *p) {
-  bool **needed = NEW_ARRAY(p->arena, bool *, p->groups.list.len + p->n_approximate); // of variables that are no groups NULL
-  for (int g = 0; g < p->groups.list.len; g++) {
-    needed[g] = NEW_ARRAY(p->arena, bool, p->of[g].n);
-    memset(needed[g], true, (size_t)p->of[g].n);
-  }
-  return needed;
-}
-
-// Where not all tensors have tables the network says too little of some. What its optimum lies in is then told apart, until the optimum
-// is one of which it says what it costs; as long as it is found, for little more is to be found after that.
-CfnSolution problem_solve(SearchProblem *p, int64_t budget) {
-  enum { ROUNDS = 24, INEXACT = 3, OF_ROUND = 5, OF_ROUNDS = 5 }; // and budgets that a round may spend, and all of them
-  CfnSolution best = cfn_solve(&p->cfn, budget, NULL), found = best;
-  p->solved = &p->cfn;
-  if (p->n_approximate == 0 || !best.feasible) return best;
-  bool **needed = all_needed(p), better = true;
-  int64_t spent = 0;
-  p->scratch = arena_new();
-  best.cost = tables_cost(p->tables, best.value);
-  for (int round = 0, left = p->n_approximate; round < ROUNDS && left > 0 && found.feasible && !is_proved(&best); round++) {
-    const bool exact = found.bound == found.cost, seen = tables_see(p->tables, p->solved, found.value);
-    const bool pruned = better && cfn_prune(p->solved, best.cost, needed);
-    if ((!seen && !pruned) || (!exact && round >= INEXACT) || spent > OF_ROUNDS * budget) break;
-    const double before = best.cost;
-    Cfn *cfn = NEW(p->arena, Cfn);
-    *cfn = tables_refine(p->tables, needed, &left);
-    found = cfn_solve(cfn, exact ? OF_ROUND * budget : budget, tables_complete(p->tables, cfn, best.value));
-    spent += found.operations;
-    p->solved = cfn;
-    take_better(p, &found, &best);
-    better = best.cost < before;
-    best.bound = fmin(fmax(best.bound, found.bound), best.cost); // what costs less than the best is in the network
-  }
-  if (is_proved(&best)) best.bound = best.cost;
-  arena_free(p->scratch);
-  return best;
-}
+// ---- the plan of an assignment -------------------------------------------------------------------------------------
 
 Plan problem_plan(Arena *arena, const SearchProblem *p, const int *value) {
   Candidate *chosen = NEW_ARRAY(arena, Candidate, p->groups.list.len);

@@ -26,7 +26,7 @@ static bool is_pending(Tables *t, int layout) {
 }
 
 // Sums are left pending where they are: elsewhere the tensor is whole.
-static int resolved(Tables *t, int made, int want) {
+int tables_resolved(Tables *t, int made, int want) {
   if (made == want || !is_pending(t, want)) return want;
   const Layout *is = routes_layout_at(t->p->routes, made);
   Layout layout = *routes_layout_at(t->p->routes, want);
@@ -45,7 +45,7 @@ static void begin_key(Tables *t, int shape, int made) {
 
 static void add_wants(Tables *t, const int *want, int n) {
   for (int w = 0; w < n; w++) {
-    const int layout = resolved(t, t->key.at[1], want[w]);
+    const int layout = tables_resolved(t, t->key.at[1], want[w]);
     int known = 1;
     while (known < t->key.len && t->key.at[known] != layout) known++;
     if (known == t->key.len) vec_push(t->p->arena, &t->key, layout);

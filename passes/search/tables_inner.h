@@ -17,9 +17,9 @@ typedef struct Approximated { // a tensor
   // In the network that was made last:
   int now, n_now;   // its functions; none: it is exact
   int hub;          // its variable; -1: none
-  LayoutList told;  // whose values are sets of these
-  const int *sets;  // [n_sets] bits
-  int n_sets;
+  LayoutList told;  // whose values have sets of these
+  const int *sets;  // [n_values] bits
+  int n_values;
 } Approximated;
 
 struct Tables {
@@ -58,6 +58,8 @@ double tables_in_unit(const SearchProblem *p, const Tensor *tensor, double amoun
 // assignment.
 double tables_wants_cost(Tables *t, const Tensor *tensor, int maker, const int *want, int n);
 double tables_true_cost(Tables *t, const Approximated *a, const int *value);
+// What a layout that is wanted is, where sums may be left pending (ports.h).
+int tables_resolved(Tables *t, int made, int want);
 // A port with the states that needed values have.
 const Port *tables_needed_port(Tables *t, const Port *port, const bool *needed);
 // Adds a hub and its functions (tables_hubs.c). False: nothing was seen of the tensor, or it is too large.

@@ -153,6 +153,17 @@ static bool least_is(const Cfn *cfn, int x, const double *least, double above) {
   return right;
 }
 
+// What costs no more than a limit is found, and where nothing does that is proved.
+static void check_most(Cfn *cfn, double optimum) {
+  if (optimum == INFINITY || optimum == 0) return;
+  cfn->most = optimum * (1 + 0.1 * below(3));
+  const CfnSolution within = cfn_solve(cfn, 0, NULL);
+  CHECK(within.feasible && fabs(within.cost - optimum) <= 1e-9 * optimum && within.bound >= within.cost * (1 - 1e-9));
+  cfn->most = optimum * 0.9;
+  const CfnSolution under = cfn_solve(cfn, 0, NULL);
+  CHECK(under.feasible ? under.bound >= cfn->most * (1 - 1e-9) && under.bound <= optimum : under.bound == INFINITY);
+}
+
 static int unneeded, spared;
 
 static void check_needed(int number) {
@@ -166,12 +177,13 @@ static void check_needed(int number) {
   for (int x = 0; x < n; x++) {
     least[x] = NEW_ARRAY(cfn.arena, double, cfn.variables.at[x].n_values);
     needed[x] = NEW_ARRAY(cfn.arena, bool, cfn.variables.at[x].n_values);
-    for (int v = 0; v < cfn.variables.at[x].n_values; v++) least[x][v] = INFINITY;
+    for (int v = 0; v < cfn.variables.at[x].n_values; v++) least[x][v] = INFINITY, needed[x][v] = true;
   }
   cheapest_with(&cfn, value, 0, least);
   const double optimum = cheapest(&cfn, value, 0), above = optimum * (1 + 0.05 * below(4));
   if (optimum < INFINITY) {
-    CHECK(cfn_prune(&cfn, above, needed));
+    int64_t operations = 0;
+    cfn_prune(&cfn, above, needed, &operations);
     for (int x = 0; x < n; x++) right &= least_is(&cfn, x, least[x], above) && least_is(&cfn, x, least[x], 3 * optimum);
     for (int x = 0; x < n; x++)
       for (int v = 0; v < cfn.variables.at[x].n_values; v++) {
@@ -181,6 +193,7 @@ static void check_needed(int number) {
       }
   }
   CHECK(right);
+  check_most(&cfn, optimum);
   arena_free(cfn.arena);
 }
 
