@@ -47,6 +47,7 @@ static int add_reshard(Applier *ap, int tensor, const Layout *to, Phase phase, c
   out.name = arena_printf(graph->arena, "%s.%s", out.name, suffix_of(step.kind));
   out.role = ROLE_VALUE;
   out.layout = NULL;
+  out.again_above = 0;
   Op op = {.kind = OP_RESHARD, .phase = phase, .name = reshard_name(step.kind), .layer = near->layer, .loc = near->loc};
   op.in = tensor;
   op.out = graph_add_tensor(graph, out);

@@ -291,6 +291,10 @@ double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {
                                                : fmax(seconds, device->launch); // else its reader is the kernel
 }
 
+double cost_of_makings(const CostModel *model, const Graph *graph, const Op *op) {
+  return (graph_tensor(graph, op->out)->again ? 2 : 1) * cost_of_op(model, graph, op);
+}
+
 Cost cost_of_graph(const CostModel *model, const Graph *train) {
   Cost cost = {0};
   for (int i = 0; i < train->ops.len; i++) {
@@ -305,7 +309,7 @@ Cost cost_of_graph(const CostModel *model, const Graph *train) {
       cost.step += times * step.seconds;
       continue;
     }
-    const double seconds = times * cost_of_op(model, train, op);
+    const double seconds = times * cost_of_makings(model, train, op);
     *(op->phase == PHASE_UPDATE ? &cost.update : &cost.compute) += seconds;
     cost.step += seconds;
   }

@@ -46,6 +46,8 @@ void cost_mark_inlined(Graph *train);
 void cost_block(const CostModel *model, const Op *op, double *extent);
 // Of the slowest rank: what was measured, where the machine has a profile (ir/profile.h) that knows the operator; else operations and bytes of its block of the iteration space, by the roofline.
 double cost_of_op(const CostModel *model, const Graph *graph, const Op *op);
+// Twice that of an operator whose result is to be made again (passes/rematerialise.c).
+double cost_of_makings(const CostModel *model, const Graph *graph, const Op *op);
 // One step of the table of changes (ir/reshard.def) of a tensor whose elements take so many bytes.
 double cost_of_reshard(const CostModel *model, const Shape *shape, const Layout *from, const Layout *to, Reshard step,
                        int element);

@@ -55,6 +55,7 @@ static Compilation *settle(const Compilation *c, const Plan *plan, Arena *arena,
 static void apply_to_step(Compilation *copy, Evaluation *found) {
   pass_apply_plan(copy->model->train, &copy->mesh, copy->cost);
   pass_recompute(copy->model->train, &copy->plan);
+  rematerialise_settle(copy->model->train, &copy->mesh, copy->model->f64);
   copy->predicted = found->cost = cost_of_graph(copy->cost, copy->model->train);
   found->tensors = tensor_bytes(copy->cost, copy->model->train);
 }

@@ -98,7 +98,7 @@ static double own_seconds(const Explainer *e, const Compilation *applied, int gr
   const Graph *graph = applied->model->train;
   double seconds = 0;
   for (int i = 0; i < graph->ops.len; i++)
-    if (group_of_op(e, &graph->ops.at[i]) == group) seconds += cost_of_op(applied->cost, graph, &graph->ops.at[i]);
+    if (group_of_op(e, &graph->ops.at[i]) == group) seconds += cost_of_makings(applied->cost, graph, &graph->ops.at[i]);
   return seconds;
 }
 
@@ -118,7 +118,7 @@ static void list_ops(const Explainer *e, int number, ExplainedGroup *g) {
     const int was = op->out < before->tensors.len ? graph_tensor(before, op->out)->producer : -1;
     if (group_of_op(e, op) != number || was < 0 || e->whole.line_of_op[was] < 0) continue;
     add_op(e, g, phase_name(op->phase), graph_tensor(graph, op->out)->name, e->whole.line_of_op[was],
-           cost_of_op(e->applied->cost, graph, op));
+           cost_of_makings(e->applied->cost, graph, op));
   }
 }
 

@@ -27,10 +27,15 @@ const char *plan_whole_batches(const Model *model, const Mesh *mesh);
 void pass_apply_plan(Graph *graph, const Mesh *mesh, const CostModel *model);
 // Of the training graph: what layers that the plan names make within themselves is not kept for the backward pass.
 void pass_recompute(Graph *train, const Plan *plan);
-// Of the training graph: large results that are cheap to make again are not kept for the backward pass. Results of at most
-// `least_bytes` on a rank stay.
-void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_bytes);
+// Of the training graph: large results that are cheap to make again are not kept for the backward pass. Which ones that may be is marked
+// before a plan is made, so that whoever plans knows what it takes: those of which there are more than `least_bytes` on a rank.
+void rematerialise_mark(Graph *train, int64_t least_bytes);
 int64_t rematerialise_least(int64_t strip_bytes); // least_bytes of a compilation: what is small beside a strip is kept
+// Whether so much of a tensor that is marked is on a rank, where it lies so.
+bool rematerialise_chooses(const Tensor *tensor, const Layout *layout, const Mesh *mesh, bool f64);
+// With shardings of all operators, changes of layout being operators or not: sets Tensor.again.
+void rematerialise_settle(Graph *train, const Mesh *mesh, bool f64);
+void pass_rematerialise(Graph *train);
 // By tensor of a training graph that is not sharded yet: whether it is much larger than what it is made from, so that, however it
 // lies, it may be made again, or never be there as a whole (strips.h).
 const bool *rematerialise_bulges(Graph *train);

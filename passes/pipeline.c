@@ -27,6 +27,7 @@ static void merge_products(Compilation *c) {
   pass_merge_products(c->model->train);
   if (c->model->dense != NULL) pass_merge_products(c->model->dense);
   pass_merge_products(c->model->eval);
+  if (c->strip_bytes > 0) rematerialise_mark(c->model->train, rematerialise_least(c->strip_bytes));
 }
 
 static void plan(Compilation *c) {
@@ -45,12 +46,11 @@ static void apply_plan(Compilation *c) {
   pass_apply_plan(c->model->train, &c->mesh, c->cost);
   pass_apply_plan(c->model->eval, &c->mesh, c->cost);
   pass_recompute(c->model->train, &c->plan);
+  rematerialise_settle(c->model->train, &c->mesh, c->model->f64);
   if (c->cost != NULL) c->predicted = cost_of_graph(c->cost, c->model->train);
 }
 
-static void rematerialise(Compilation *c) {
-  if (c->strip_bytes > 0) pass_rematerialise(c->model->train, &c->mesh, c->model->f64, rematerialise_least(c->strip_bytes));
-}
+static void rematerialise(Compilation *c) { pass_rematerialise(c->model->train); }
 
 const Pass pipeline[] = {
     {"autodiff", "gradients as index expressions", autodiff},

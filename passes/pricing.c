@@ -2,6 +2,7 @@
 
 #include "demands.h"
 #include "evaluate.h"
+#include "passes.h"
 #include "planning.h"
 #include "sim/overlap.h"
 
@@ -52,6 +53,7 @@ Price pricing_of(Pricing *p, const Plan *plan, double enough) {
   Planner planner = planner_with(arena, &p->planner, plan, &mesh);
   plan_resolve_stored(&planner);
   plan_settle(&planner, p->model.train);
+  rematerialise_settle(p->model.train, &mesh, p->model.f64);
   const CostModel model = cost_model(arena, p->c->machine, &mesh, p->model.f64);
   Price price = {.seconds = cost_of_graph(&model, p->model.train).step, .tensors = tensor_bytes(&model, p->model.train)}; // no change of layout is in it
   if (price.seconds < enough) {

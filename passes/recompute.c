@@ -95,6 +95,7 @@ static void make_again(Recomputer *r, int tensor) {
   Op op = reading_again(r, r->old[r->producer[tensor]]);
   Tensor again = *graph_tensor(graph, tensor);
   op.phase = PHASE_BACKWARD;
+  again.again_above = 0;
   again.name = arena_printf(graph->arena, "%s.again", again.name);
   op.out = r->again[tensor] = graph_add_tensor(graph, again);
   graph_add_op(graph, op);

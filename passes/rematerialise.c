@@ -1,7 +1,8 @@
 // rematerialise: what the backward pass computes again rather than reads from memory.
 //
-// Requires: a sharded training graph. Guarantees: no operator of the backward pass reads a large result of the forward pass
-// that is cheap to make again from small ones.
+// Requires: a sharded training graph, in which what is made again is marked. Guarantees: no operator of the backward pass reads that; nothing
+// is marked any more. What is marked, before a plan is made, so that all who plan know what it takes, are large results of the forward pass
+// that are cheap to make again from small ones; where a plan leaves little of one on a rank, that is kept.
 //
 //   forward   s[t, u] = sum(d) q[t, d] * k[u, d];  total[t] = sum(u) exp(s[t, u]);  ...
 //   backward  s.grad[t, u] = g[t, u] * exp(s[t, u]) / total[t]
@@ -11,9 +12,13 @@
 // Large: several times larger than all that it is made from. A chain of operators over the points of the large tensor is made again
 // as a whole, from results that are kept: matrices, rows, stored tensors. What is read again soon (the logits of a loss) is no
 // burden and stays.
+#include "../ir/reshard.h"
 #include "contraction.h"
+#include "demands.h"
 #include "passes.h"
 #include "rewrite.h"
+#include "route.h"
+#include "sharding.h"
 
 enum { BULGE = 5 };             // how many times larger than what it is made from
 enum { RECOMPUTE_FLOPS = 640 }; // an element is worth so many operations
@@ -24,14 +29,9 @@ typedef VEC(int) Ids;
 
 typedef struct Rematerialiser {
   Graph *graph;
-  const Mesh *mesh;
-  int64_t real_bytes, least_bytes;
-  Ids *readers;        // by tensor: operators
-  bool *kept;          // by tensor: is there when the program has run
-  bool *again;         // by tensor: to be made again
-  int *made;           // by tensor: its second making, or -1
-  int *first_producer; // by tensor: the operator that made it before the pass
-  int n_tensors;       // before the pass
+  Ids *readers; // by tensor: operators
+  bool *kept;   // by tensor: is there when the program has run
+  bool *again;  // by tensor: to be made again
 } Rematerialiser;
 
 // ---- facts -------------------------------------------------------------------------------------------------------
@@ -55,17 +55,6 @@ static void collect_facts(Rematerialiser *r) {
   for (int i = 0; i < graph->stores.len; i++) r->kept[graph->stores.at[i].value] = true;
   for (int i = 0; i < graph->losses.len; i++) r->kept[graph->losses.at[i].tensor] = true;
   for (int i = 0; i < graph->metrics.len; i++) r->kept[graph->metrics.at[i].tensor] = true;
-}
-
-// Elements that the first rank holds, whose blocks are the largest.
-static double local_elements(const Rematerialiser *r, int tensor) {
-  const Tensor *t = graph_tensor(r->graph, tensor);
-  double elements = 1;
-  for (int i = 0; i < t->rank; i++) {
-    const uint32_t axes = layout_axes_of(t->layout, r->mesh->n_axes, i);
-    elements *= (double)(axes != 0 ? cut_block(r->mesh, 0, axes, &t->layout->cut[i], t->extent[i]).len : t->extent[i]);
-  }
-  return elements;
 }
 
 static bool is_small(const Rematerialiser *r, int tensor, double elements) {
@@ -157,9 +146,9 @@ static void drop_near(Rematerialiser *r, const int *tensors, int n) {
 
 static void drop_all_near(Rematerialiser *r) {
   int tensors[TOGETHER], n = 0;
-  for (int t = 0; t < r->n_tensors; t++) {
+  for (int t = 0, all = r->graph->tensors.len; t < all; t++) {
     if (r->again[t]) tensors[n++] = t;
-    if (n == 0 || (n < TOGETHER && t + 1 < r->n_tensors)) continue;
+    if (n == 0 || (n < TOGETHER && t + 1 < all)) continue;
     drop_near(r, tensors, n);
     n = 0;
   }
@@ -184,64 +173,27 @@ static bool is_bulge(Rematerialiser *r, int tensor, double *flops) {
   return chain.possible && chain.ops.len > 0;
 }
 
+// ... cheaply.
 static bool is_cheap(Rematerialiser *r, int tensor) {
   double flops;
   return is_bulge(r, tensor, &flops) && flops <= RECOMPUTE_FLOPS * (double)tensor_elements(graph_tensor(r->graph, tensor));
 }
 
-static bool is_large(const Rematerialiser *r, int tensor) {
-  return local_elements(r, tensor) * (double)r->real_bytes > (double)r->least_bytes;
+// With the tensor that the chain is for, however it lies: of it and of what lies like it a rank has the same share.
+static void mark_chain(Rematerialiser *r, int tensor, int64_t least_bytes) {
+  const double elements = (double)tensor_elements(graph_tensor(r->graph, tensor));
+  Chain chain = {.r = r, .elements = elements, .possible = true};
+  need(&chain, tensor);
+  for (int i = 0; i < chain.ops.len; i++) {
+    Tensor *t = graph_tensor(r->graph, r->graph->ops.at[chain.ops.at[i]].out);
+    const int64_t above = max_i64(1, (int64_t)((double)least_bytes * ((double)tensor_elements(t) / elements)));
+    t->again_above = t->again_above > 0 ? min_i64(t->again_above, above) : above;
+  }
 }
-
-// ---- making again ------------------------------------------------------------------------------------------------
-
-typedef struct Rewrite {
-  Rematerialiser *r;
-  const Op *old; // the operators as they were
-  double elements;
-} Rewrite;
-
-static void make_again(const Rewrite *w, int tensor);
-
-static void make_operand(void *ctx, int tensor) {
-  const Rewrite *w = ctx;
-  if (!is_small(w->r, tensor, w->elements)) make_again(w, tensor);
-}
-
-static const Expr *read_again(void *ctx, const Expr *e) {
-  const Rewrite *w = ctx;
-  if (e->kind != EXPR_ACCESS || w->r->made[e->access.tensor] < 0) return e;
-  return expr_access(w->r->graph->arena, w->r->made[e->access.tensor], e->type, e->access.rank, e->access.index,
-                     e->access.outside);
-}
-
-static void make_again(const Rewrite *w, int tensor) {
-  Rematerialiser *r = w->r;
-  Graph *graph = r->graph;
-  if (r->made[tensor] >= 0) return;
-  Tensor again = *graph_tensor(graph, tensor);
-  Op op = w->old[r->first_producer[tensor]];
-  op_visit_reads(&op, make_operand, (void *)w);
-  op.body = expr_map(graph->arena, op.body, read_again, (void *)w);
-  op.phase = PHASE_BACKWARD;
-  again.name = arena_printf(graph->arena, "%s.again", again.name);
-  op.out = graph_add_tensor(graph, again);
-  graph_add_op(graph, op);
-  r->made[tensor] = op.out;
-}
-
-static void make_if_chosen(void *ctx, int tensor) {
-  Rewrite *w = ctx;
-  if (tensor >= w->r->n_tensors || !w->r->again[tensor]) return;
-  w->elements = (double)tensor_elements(graph_tensor(w->r->graph, tensor));
-  make_again(w, tensor);
-}
-
-int64_t rematerialise_least(int64_t strip_bytes) { return strip_bytes / 8; }
 
 static Rematerialiser rematerialiser_new(Graph *graph) {
   const int n = graph->tensors.len;
-  Rematerialiser r = {.graph = graph, .n_tensors = n};
+  Rematerialiser r = {.graph = graph};
   r.readers = NEW_ARRAY(graph->arena, Ids, n);
   r.kept = NEW_ARRAY(graph->arena, bool, n);
   r.again = NEW_ARRAY(graph->arena, bool, n);
@@ -249,36 +201,110 @@ static Rematerialiser rematerialiser_new(Graph *graph) {
   return r;
 }
 
+int64_t rematerialise_least(int64_t strip_bytes) { return strip_bytes / 8; }
+
 const bool *rematerialise_bulges(Graph *graph) {
   Rematerialiser r = rematerialiser_new(graph);
   double flops;
-  for (int t = 0; t < r.n_tensors; t++) r.again[t] = is_bulge(&r, t, &flops);
+  for (int t = 0; t < graph->tensors.len; t++) r.again[t] = is_bulge(&r, t, &flops);
   return r.again;
 }
 
-void pass_rematerialise(Graph *graph, const Mesh *mesh, bool f64, int64_t least_bytes) {
-  const int n_tensors = graph->tensors.len, n_ops = graph->ops.len;
+void rematerialise_mark(Graph *graph, int64_t least_bytes) {
   Rematerialiser rematerialiser = rematerialiser_new(graph), *r = &rematerialiser;
-  r->mesh = mesh;
-  r->real_bytes = f64 ? 8 : 4;
-  r->least_bytes = least_bytes;
-  r->made = NEW_ARRAY(graph->arena, int, n_tensors);
-  r->first_producer = NEW_ARRAY(graph->arena, int, n_tensors);
-  for (int t = 0; t < n_tensors; t++) {
-    r->made[t] = -1;
-    r->first_producer[t] = graph_tensor(graph, t)->producer;
-    r->again[t] = is_large(r, t) && is_cheap(r, t);
-  }
+  for (int t = 0; t < graph->tensors.len; t++) r->again[t] = is_cheap(r, t);
   drop_all_near(r);
-  Rewrite w = {r, graph_renew_ops(graph, n_ops + n_ops / 4 + 8), 0};
-  for (int i = 0; i < n_ops; i++) {
-    Op op = w.old[i];
-    if (op.kind == OP_COMPUTE && op.phase == PHASE_BACKWARD) {
-      op_visit_reads(&op, make_if_chosen, &w);
-      op.body = expr_map(graph->arena, op.body, read_again, &w);
-    }
-    graph_add_op(graph, op);
+  for (int t = 0; t < graph->tensors.len; t++)
+    if (r->again[t]) mark_chain(r, t, least_bytes);
+}
+
+// ---- what the plan makes of it -------------------------------------------------------------------------------------
+
+// The first rank's blocks are the largest.
+bool rematerialise_chooses(const Tensor *tensor, const Layout *layout, const Mesh *mesh, bool f64) {
+  const Shape shape = shape_of(tensor);
+  return tensor->again_above > 0 && layout_elements(mesh, &shape, layout) * (f64 ? 8 : 4) > tensor->again_above;
+}
+
+typedef struct Settler {
+  Graph *graph;
+  const Mesh *mesh;
+  const Op *op;
+  bool *wanted; // by tensor: the backward pass reads it, or makes something else of it again
+} Settler;
+
+// What is read in another layout is kept so, and what it is made from need not be there.
+static void want(void *ctx, int tensor) {
+  const Settler *s = ctx;
+  const Tensor *t = graph_tensor(s->graph, tensor);
+  if (t->again_above == 0) return;
+  const Layout made = sharding_result(s->graph, &s->graph->ops.at[t->producer], 0, s->mesh), read = demands_want(s->graph, s->op, tensor, NULL, s->mesh);
+  s->wanted[tensor] |= reshard_axes(s->mesh, &made, &read) == 0;
+}
+
+void rematerialise_settle(Graph *graph, const Mesh *mesh, bool f64) {
+  Arena *scratch = arena_new();
+  Settler s = {graph, mesh, NULL, NEW_ARRAY(scratch, bool, graph->tensors.len)};
+  for (int i = graph->ops.len - 1; i >= 0; i--) {
+    s.op = &graph->ops.at[i];
+    Tensor *out = graph_tensor(graph, s.op->out);
+    out->again = s.wanted[s.op->out] && s.op->phase == PHASE_FORWARD && rematerialise_chooses(out, out->layout, mesh, f64);
+    if (s.op->kind == OP_COMPUTE && (s.op->phase == PHASE_BACKWARD || out->again)) op_visit_reads(s.op, want, &s);
   }
+  arena_free(scratch);
+}
+
+// ---- making again --------------------------------------------------------------------------------------------------
+
+typedef struct Rewrite {
+  Graph *graph;
+  const Op *old;     // the operators as they were
+  int n_tensors;     // as there were
+  int *made;         // by tensor: its second making, or -1
+  int *producer;     // by tensor: of the operators as they were
+} Rewrite;
+
+static void make_if_chosen(void *ctx, int tensor);
+
+static const Expr *read_again(void *ctx, const Expr *e) {
+  const Rewrite *w = ctx;
+  if (e->kind != EXPR_ACCESS || e->access.tensor >= w->n_tensors || w->made[e->access.tensor] < 0) return e;
+  return expr_access_of(w->graph->arena, e, w->made[e->access.tensor]);
+}
+
+static Op reading_again(Rewrite *w, Op op) {
+  op_visit_reads(&op, make_if_chosen, w);
+  op.body = expr_map(w->graph->arena, op.body, read_again, w);
+  return op;
+}
+
+static void make_if_chosen(void *ctx, int tensor) {
+  Rewrite *w = ctx;
+  if (!graph_tensor(w->graph, tensor)->again || w->made[tensor] >= 0) return;
+  Op op = reading_again(w, w->old[w->producer[tensor]]);
+  Tensor again = *graph_tensor(w->graph, tensor);
+  op.phase = PHASE_BACKWARD;
+  again.name = arena_printf(w->graph->arena, "%s.again", again.name);
+  again.again = false;
+  op.out = w->made[tensor] = graph_add_tensor(w->graph, again);
+  graph_add_op(w->graph, op);
+}
+
+void pass_rematerialise(Graph *graph) {
+  const int n_tensors = graph->tensors.len, n_ops = graph->ops.len;
+  Rewrite w = {.graph = graph, .n_tensors = n_tensors};
+  w.made = NEW_ARRAY(graph->arena, int, n_tensors);
+  w.producer = NEW_ARRAY(graph->arena, int, n_tensors);
+  for (int t = 0; t < n_tensors; t++) {
+    w.made[t] = -1;
+    w.producer[t] = graph_tensor(graph, t)->producer;
+  }
+  w.old = graph_renew_ops(graph, n_ops + n_ops / 4 + 8);
+  for (int i = 0; i < n_ops; i++) {
+    const Op op = w.old[i];
+    graph_add_op(graph, op.kind == OP_COMPUTE && op.phase == PHASE_BACKWARD ? reading_again(&w, op) : op);
+  }
+  for (int t = 0; t < n_tensors; t++) graph_tensor(graph, t)->again = false;
   bool *wanted = NEW_ARRAY(graph->arena, bool, graph->ops.len);
   for (int i = 0; i < graph->ops.len; i++) wanted[i] = true;
   graph_keep_ops(graph, wanted); // producers by their new numbers

@@ -231,7 +231,7 @@ static void add_times(Builder *b) {
     const int number = op->kind == OP_RESHARD ? node_of_change(b, i) : b->node_of_op[i] >= 0 ? b->node_of_op[i] : node_of(b, op);
     NetworkNode *node = number >= 0 ? &b->network->nodes.at[number] : NULL;
     const NetworkChange change = op->kind == OP_RESHARD ? change_of(b, op, op->in) : (NetworkChange){0};
-    const double of_op = op->kind != OP_RESHARD && b->c->cost != NULL ? cost_of_op(b->c->cost, graph, op) : 0;
+    const double of_op = op->kind != OP_RESHARD && b->c->cost != NULL ? cost_of_makings(b->c->cost, graph, op) : 0;
     const double seconds = op->kind == OP_RESHARD ? change.seconds : phase_times(graph, op->phase) * of_op;
     if (node == NULL) b->network->other_seconds += seconds;
     else if (op->kind != OP_RESHARD) node->seconds[shown_phase(op->phase)] += seconds;

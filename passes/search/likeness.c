@@ -28,7 +28,7 @@ static int64_t flags_of(const Script *w, int tensor) {
   const Uses *uses = plan_uses(w->groups->planner, w->groups->graph, tensor);
   const bool own = w->groups->of_tensor[tensor] == w->group;
   return t->inlined | own << 1 | (t->of >= 0) << 2 | (uses->ops.len > 1) << 3 | uses->reported << 4 | w->loss[tensor] << 5 | (int)t->role << 6 |
-         (int)t->type << 10;
+         (int)t->type << 10 | t->again_above << 16;
 }
 
 static void add_tensor(Script *w, int tensor);

@@ -2,9 +2,13 @@
 // once for each such choice, and looked up for all candidates that share it. A view does as its operand lies.
 #include "ports.h"
 
+#include <math.h>
+
 #include "../demands.h"
+#include "../passes.h"
 #include "../sharding.h"
 
+enum { NOBODY = -1, THE_GROUP = -2 }; // in place of those who read an operator's result
 enum { STORED = -1 }; // in place of an operator's number: the stored tensor or input of the group
 
 // An operator of the group and what it touches.
@@ -19,7 +23,7 @@ typedef struct Actor {
 // An operator under one choice.
 typedef struct Outcome {
   OpSharding sharding;
-  double cost;
+  double cost, again; // of making its result, and of making it again, if that is needed
   const int *made; // by result
   const int *want; // by read
 } Outcome;
@@ -47,6 +51,8 @@ typedef struct Filler {
   Numbers choices; // (operator, choice) -> outcome
   VEC(Outcome) outcomes;
   int *now;        // by operator: its outcome under the candidate at hand
+  int *again;      // by operator: what it is done again for then: NOBODY, THE_GROUP, or those who read the result of this operator
+  double *if_read; // by operator: seconds of making again what its result is made from, if others read that
   VEC(Shore) shores;
 } Filler;
 
@@ -107,7 +113,10 @@ static Outcome make_outcome(Filler *f, const Candidate *candidate, int number) {
       if (op->sharding.pending[a]) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
     want[i] = routes_layout(f->p->routes, &layout);
   }
-  return (Outcome){op->sharding, f->p->unit == SEARCH_SECONDS ? cost_of_op(&f->p->cost, f->graph, op) : 0, made, want};
+  const double cost = f->p->unit == SEARCH_SECONDS ? cost_of_op(&f->p->cost, f->graph, op) : 0;
+  const Tensor *out = graph_tensor(f->graph, op->out);
+  const bool again = rematerialise_chooses(out, out->layout, f->p->cost.mesh, f->p->cost.f64);
+  return (Outcome){op->sharding, cost, again ? cost : 0, made, want};
 }
 
 static int outcome_of(Filler *f, const Candidate *candidate, int number) {
@@ -122,6 +131,50 @@ static int outcome_of(Filler *f, const Candidate *candidate, int number) {
   const int outcome = numbers_of(&f->choices, key, sizeof *key * (size_t)(n_axes + 1));
   if (outcome == f->outcomes.len) vec_push(f->scratch, &f->outcomes, make_outcome(f, candidate, number));
   return outcome;
+}
+
+static bool others_read(const Filler *f, int tensor) {
+  const Uses *uses = plan_uses(&f->p->planner, f->graph, tensor);
+  for (int i = 0; i < uses->ops.len; i++)
+    if (f->p->groups.of_op[uses->ops.at[i]] != f->number) return true;
+  return false;
+}
+
+// For whom what an operator reads is made again.
+static int again_for(const Filler *f, int op) {
+  const Op *of = f->actors[op].op;
+  return of->kind != OP_COMPUTE ? NOBODY : of->phase == PHASE_BACKWARD ? THE_GROUP : f->again[op];
+}
+
+static void read_again(Filler *f, int op) {
+  const Actor *actor = &f->actors[op];
+  const int by = again_for(f, op);
+  for (int r = 0; r < actor->reads.len && by != NOBODY; r++) {
+    const int maker = graph_tensor(f->graph, actor->reads.at[r])->producer, at = maker >= 0 ? f->ports->place[maker] : 0;
+    if (maker < 0 || f->p->groups.of_op[maker] != f->number || f->outcomes.at[f->now[at]].again == 0) continue;
+    if (f->outcomes.at[f->now[at]].made[0] == f->outcomes.at[f->now[op]].want[r] && (f->again[at] == NOBODY || by == THE_GROUP)) f->again[at] = by;
+  }
+}
+
+// What the backward pass makes again under the candidate at hand (../rematerialise.c): what is read there as it is made, and what that is
+// made from. The group has the seconds of what it reads so itself, and a result those of what is made again if another group does; of
+// what two results are made from the later one has them.
+static double again_seconds(Filler *f) {
+  double seconds = 0;
+  for (int i = 0; i < f->group->ops.len; i++) f->again[i] = NOBODY, f->if_read[i] = 0;
+  for (int i = f->group->ops.len - 1; i >= 0; i--) {
+    const double again = f->outcomes.at[f->now[i]].again;
+    if (f->again[i] == NOBODY && again > 0 && others_read(f, f->actors[i].op->out)) f->again[i] = i;
+    if (f->again[i] != NOBODY) *(f->again[i] == THE_GROUP ? &seconds : &f->if_read[f->again[i]]) += again;
+    read_again(f, i);
+  }
+  return seconds;
+}
+
+static bool may_make_again(const Filler *f) {
+  for (int i = 0; i < f->group->ops.len; i++)
+    if (graph_tensor(f->graph, f->actors[i].op->out)->again_above > 0) return true;
+  return false;
 }
 
 // ---- ports ---------------------------------------------------------------------------------------------------------
@@ -175,10 +228,51 @@ static void add_want(int *state, int *n, int want) {
   state[(*n)++] = want;
 }
 
+static double again_of(const Filler *f, const Shore *shore) { return shore->own && shore->maker.op != STORED ? f->if_read[shore->maker.op] : 0; }
+
+// The most that it takes to make a tensor of another group again which is made so, with all that it is made from. 0: not known.
+static double most_again(const Filler *f, int tensor, int made) {
+  const Ports *ports = f->ports;
+  const int group = f->p->groups.of_tensor[tensor];
+  double most = 0;
+  for (int i = ports->first[group]; i < ports->first[group + 1]; i++)
+    for (int s = 0; s < ports->list.at[i].n_states && ports->list.at[i].tensor == tensor; s++) {
+      const PortState *state = &ports->states.at[ports->list.at[i].state[s]];
+      if (state->made == made) most = fmax(most, state->again + state->credit);
+    }
+  return most;
+}
+
+static double credit_of(const Filler *f, const Shore *shore) {
+  double credit = 0;
+  if (again_of(f, shore) == 0) return 0;
+  for (int i = 0; i < f->shores.len; i++) {
+    const Shore *from = &f->shores.at[i];
+    const int tensor = f->ports->list.at[f->ports->first[f->number] + i].tensor;
+    for (int r = 0; r < from->reads.len && !from->own && graph_tensor(f->graph, tensor)->again_above > 0; r++) {
+      const Touch read = from->reads.at[r];
+      if (again_for(f, read.op) != shore->maker.op) continue;
+      credit += most_again(f, tensor, f->outcomes.at[f->now[read.op]].want[read.at]);
+      break;
+    }
+  }
+  return credit;
+}
+
+static int again_want_of(const Filler *f, const Shore *shore, int tensor) {
+  if (shore->own || graph_tensor(f->graph, tensor)->again_above == 0) return -1;
+  for (int i = 0; i < shore->reads.len; i++)
+    if (again_for(f, shore->reads.at[i].op) != NOBODY) return f->outcomes.at[f->now[shore->reads.at[i].op]].want[shore->reads.at[i].at];
+  return -1;
+}
+
 static int state_of(Filler *f, int number) {
   const Shore *shore = &f->shores.at[number];
   const Port *port = &f->ports->list.at[f->ports->first[f->number] + number];
-  int *state = NEW_ARRAY(f->scratch, int, 1 + shore->reads.len + shore->leaves.len), n = 1; // made, wanted ...
+  const double again[2] = {again_of(f, shore), credit_of(f, shore)};
+  int *key = NEW_ARRAY(f->scratch, int, 3 + shore->reads.len + shore->leaves.len), *state = key + 2, n = 1; // how again, made, wanted ...
+  key[0] = numbers_of(&f->ports->again_numbers, again, sizeof again);
+  key[1] = again_want_of(f, shore, port->tensor);
   state[0] = -1;
   if (shore->own && shore->maker.op != STORED) state[0] = f->outcomes.at[f->now[shore->maker.op]].made[shore->maker.at];
   else if (shore->own) state[0] = routes_layout(f->p->routes, graph_tensor(f->graph, port->tensor)->layout);
@@ -189,11 +283,11 @@ static int state_of(Filler *f, int number) {
     const Layout *layout = stored >= 0 ? graph_tensor(f->graph, stored)->layout : &layout_replicated;
     add_want(state, &n, routes_layout(f->p->routes, layout));
   }
-  const int found = numbers_of(&f->ports->state_numbers, state, sizeof *state * (size_t)n);
+  const int found = numbers_of(&f->ports->state_numbers, key, sizeof *key * (size_t)(n + 2));
   if (found == f->ports->states.len) {
     int *kept = NEW_ARRAY(f->p->arena, int, n);
     memcpy(kept, state, sizeof *kept * (size_t)n);
-    vec_push(f->p->arena, &f->ports->states, (PortState){kept[0], n - 1, kept + 1});
+    vec_push(f->p->arena, &f->ports->states, (PortState){kept[0], key[1], again[0], again[1], n - 1, kept + 1});
   }
   return found;
 }
@@ -220,7 +314,7 @@ static void finish_port(Filler *f, int number) {
 
 Ports ports_new(SearchProblem *p) {
   const Graph *graph = p->groups.graph;
-  Ports ports = {.p = p, .state_numbers.arena = p->arena, .list_numbers.arena = p->arena};
+  Ports ports = {.p = p, .state_numbers.arena = p->arena, .list_numbers.arena = p->arena, .again_numbers.arena = p->arena};
   ports.first = NEW_ARRAY(p->arena, int, p->groups.list.len + 1);
   ports.shore = NEW_ARRAY(p->arena, int, graph->tensors.len);
   ports.new_value = NEW_ARRAY(p->arena, int, graph->tensors.len);
@@ -253,6 +347,10 @@ void ports_add_group(Ports *ports, int group, double *own) {
   Filler filler = open_group(ports, group), *f = &filler;
   note_dims(f);
   f->now = NEW_ARRAY(f->scratch, int, f->group->ops.len);
+  f->again = NEW_ARRAY(f->scratch, int, f->group->ops.len);
+  f->if_read = NEW_ARRAY(f->scratch, double, f->group->ops.len);
+  const bool makes_again = f->p->unit == SEARCH_SECONDS && may_make_again(f);
+  for (int i = 0; i < f->group->ops.len; i++) f->again[i] = NOBODY;
   for (int i = 0; i < f->shores.len; i++) f->shores.at[i].class_of = NEW_ARRAY(p->arena, int, p->of[group].n);
   for (int c = 0; c < p->of[group].n; c++) {
     const Candidate *candidate = &p->of[group].list[c];
@@ -262,6 +360,7 @@ void ports_add_group(Ports *ports, int group, double *own) {
       f->now[i] = outcome_of(f, candidate, i);
       own[c] += f->outcomes.at[f->now[i]].cost;
     }
+    if (makes_again) own[c] += again_seconds(f);
     for (int i = 0; i < f->shores.len; i++) note_state(f, i, c);
   }
   for (int i = 0; i < f->shores.len; i++) finish_port(f, i);

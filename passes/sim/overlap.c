@@ -148,7 +148,7 @@ static void run_op(Overlap *o, const Op *op) {
   if (op->kind != OP_OPAQUE) op_visit_reads(op, wait_for_read, &r);
   for (int a = 0; op->kind == OP_OPAQUE && a < op->opaque->n_args; a++)
     if (!op->opaque->args[a].written) wait_for(&r, op->opaque->args[a].tensor, &op->opaque->args[a]);
-  if (op->kind != OP_VIEW) r.ready = o->compute = fmax(o->compute, r.ready) + cost_of_op(o->model, graph, op) * phase_times(graph, op->phase);
+  if (op->kind != OP_VIEW) r.ready = o->compute = fmax(o->compute, r.ready) + cost_of_makings(o->model, graph, op) * phase_times(graph, op->phase);
   for (int i = 0; i < op_results(op); i++) {
     o->at[op_result(op, i)][0] = r.ready;
     reduce_early(o, op_result(op, i));

@@ -6,6 +6,7 @@
 
 #include "../../frontend/frontend.h"
 #include "../../frontend/parse.h"
+#include "../../passes/pricing.h"
 #include "../../passes/search/footprint.h"
 #include "check.h"
 
@@ -20,8 +21,8 @@ static const char text[] = "model net(batch = 24) {\n"
                            "}\n"
                            "train { optimizer = sgd(lr = 0.01, momentum = 0.9); steps = 10; }\n";
 
-// The net on four devices, ready to be planned.
-static Compilation open_net(Arena *arena) {
+// Of a text on four devices, ready to be planned.
+static Compilation open_text(Arena *arena, const char *text) {
   const ElabOptions options = {0};
   const AstFile *prelude = parse_prelude(arena), *file = parse_text(arena, "net.dnn", text, strlen(text));
   Compilation c = {.arena = arena, .machine = machine_preset(arena, "p100x4x4"), .problems = {.arena = arena}, .strip_bytes = 8 << 20};
@@ -30,6 +31,8 @@ static Compilation open_net(Arena *arena) {
   for (int pass = 0; pass < pipeline_find("plan"); pass++) pipeline_run(&c, pass);
   return c;
 }
+
+static Compilation open_net(Arena *arena) { return open_text(arena, text); }
 
 static const char *printed(const Compilation *c) {
   Text out = {.arena = c->arena};
@@ -100,6 +103,57 @@ static void a_lean_plan(void) {
   arena_free(arena);
 }
 
+// Scores are larger than all that they are made from: the backward pass makes them again, where a plan leaves enough of them on a rank.
+static const char scores_text[] = "model scores(batch = 32) {\n"
+                                  "  input x[batch, 256, 16];\n"
+                                  "  for l in 1..3 {\n"
+                                  "    q = dense(x, 16);\n"
+                                  "    k = dense(x, 16);\n"
+                                  "    s[b, t, u] = sum(d) q[b, t, d] * k[b, u, d];\n"
+                                  "    p = softmax(s);\n"
+                                  "    y[b, t, d] = sum(u) p[b, t, u] * x[b, u, d];\n"
+                                  "    x = dense(tanh(y), 16);\n"
+                                  "  }\n"
+                                  "  loss = mean(x * x);\n"
+                                  "}\n"
+                                  "train { optimizer = sgd(lr = 0.01); steps = 10; }\n";
+
+static double predicted_of_steps(const Compilation *c) {
+  double seconds = 0;
+  for (int k = PROC_BEGIN; k <= PROC_UPDATE; k++)
+    for (int i = 0; procedure_runs(c->program, k) && k != PROC_REPORT && i < c->program->procedure[k].steps.len; i++) {
+      const Step *step = c->program->procedure[k].steps.at[i];
+      for (int part = 0; part < step->parts.len; part++) seconds += step->parts.at[part].seconds;
+    }
+  return seconds;
+}
+
+// What is predicted of a plan, priced, found when it is lowered and searched for is what the program's steps take, with what they make again.
+static void what_is_made_again(void) {
+  static const PlanSourceKind kinds[] = {PLAN_DATA, PLAN_MODEL, PLAN_SINGLE, PLAN_AUTO};
+  int again = 0;
+  for (int i = 0; i < 4; i++) {
+    Arena *arena = arena_new();
+    Compilation c = open_text(arena, scores_text);
+    Plan plan;
+    Search search;
+    c.by_sum = true;
+    c.plan_source.kind = kinds[i];
+    CHECK(evaluate_planner(&c, c.plan_source, &plan, &search) == NULL);
+    const Evaluation cheap = evaluate_cost(&c, &plan);
+    const double price = pricing_of(pricing_new(&c), &plan, INFINITY).seconds;
+    for (int pass = pipeline_find("plan"); pass <= pipeline_find("predict"); pass++) pipeline_run(&c, pass);
+    CHECK(cheap.cost.step == c.predicted.step);
+    CHECK_NEAR(price, c.predicted.step, 1e-12);
+    CHECK_NEAR(predicted_of_steps(&c), c.predicted.step, 1e-12);
+    if (kinds[i] == PLAN_AUTO) CHECK_NEAR(search.cost, c.predicted.step, 1e-12);
+    if (kinds[i] == PLAN_AUTO) CHECK_NEAR(search.bound, c.predicted.step, 1e-12);
+    for (int op = 0; op < c.model->train->ops.len; op++) again += strstr(graph_tensor(c.model->train, c.model->train->ops.at[op].out)->name, ".again") != NULL;
+    arena_free(arena);
+  }
+  CHECK(again > 10);
+}
+
 // What is estimated of assignments drawn at random is never more than what their programs need, and the sum of their weights at the
 // moment at which it is largest.
 static void estimates_are_from_below(void) {
@@ -124,4 +178,4 @@ static void estimates_are_from_below(void) {
   arena_free(arena);
 }
 
-CHECKS(TEST(every_planner), TEST(a_plan_of_another_model), TEST(a_lean_plan), TEST(estimates_are_from_below))
+CHECKS(TEST(every_planner), TEST(a_plan_of_another_model), TEST(a_lean_plan), TEST(what_is_made_again), TEST(estimates_are_from_below))
