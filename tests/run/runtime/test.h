@@ -36,7 +36,8 @@ static const ParccModel test_model = {.name = "test",
                                       .epochs = 0,
                                       .learning_rate = test_rate,
                                       .whole_batches = NULL,
-                                 .sampled = -1};
+                                      .sampled = -1,
+                                      .measures = false};
 
 #define FINISH()                                                                                                       \
   do {                                                                                                                 \
