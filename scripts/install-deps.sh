@@ -6,7 +6,7 @@ set -eu
 packages='flex bison cmake ninja-build gcc g++ libc6-dev make libopenblas-dev libopenmpi-dev openmpi-bin zlib1g-dev
   libcjson-dev dataset-fashion-mnist pkg-config'
 test_packages='clang tcc toulbar2 coinor-cbc glpk-utils libclang-rt-14-dev python3-torch python3-numpy libopenblas0-openmp
-  graphviz chromium-headless-shell'
+  graphviz chromium-headless-shell iproute2'
 
 text_packages='bible-kjv' # the King James Bible of 1611, public domain, and a program that prints it
 
