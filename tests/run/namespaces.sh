@@ -66,5 +66,5 @@ over_tcp() {
 over_mpi() {
   list=$(for i in $(seq "$used"); do printf '%s10.77.0.%s:%s' "$([ "$i" = 1 ] || echo ,)" "$i" "$(($1 / used))"; done)
   "$tmp/on1" mpiexec --host "$list" --bind-to none --mca plm_rsh_agent "$tmp/agent" --mca oob_tcp_if_include 10.77.0.0/24 \
-    --mca btl_tcp_if_include 10.77.0.0/24 -n "$@"
+    --mca btl self,vader,tcp --mca btl_tcp_if_include 10.77.0.0/24 -n "$@"
 }
