@@ -50,12 +50,6 @@ hosts_down() {
 host_kill() { ip netns pids "$net-$1" 2>/dev/null | xargs -r kill -9 2>/dev/null; }
 cable_out() { ip -n "$net-$1" link set cable down; }
 cable_in() { ip -n "$net-$1" link set cable up; }
-# cable_limit RATE: what each host sends takes its time, as tc names rates (1gbit)
-cable_limit() {
-  for i in $(seq "$n_hosts"); do
-    ip netns exec "$net-$i" tc qdisc replace dev cable root tbf rate "$1" burst 256kb latency 50ms || return 1
-  done
-}
 
 # over_tcp RANKS COMMAND...: divided over the hosts, by the environment of launchers
 over_tcp() {
