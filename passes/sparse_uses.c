@@ -240,7 +240,8 @@ bool sparse_analyse(Sparse *s, int gradient) {
   s->gradient = gradient;
   s->param = graph_tensor(graph, gradient)->of;
   s->rows = s->terms.len = s->totals.len = s->updates.len = 0;
+  if (!collect_terms(s, gradient) || !is_sparse(graph_tensor(graph, s->param), s->rows)) return false;
   memset(s->of_gradient, 0, sizeof *s->of_gradient * (size_t)s->n_tensors);
   s->of_gradient[gradient] = access_plain(graph, gradient, 0);
-  return collect_terms(s, gradient) && is_sparse(graph_tensor(graph, s->param), s->rows) && collect_uses(s);
+  return collect_uses(s);
 }
