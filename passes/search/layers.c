@@ -63,19 +63,26 @@ static bool is_of_layer(const Builder *b, int op) {
 
 static bool is_forward(const Builder *b, int op) { return is_of_layer(b, op) && b->graph->ops.at[op].phase == PHASE_FORWARD; }
 
-// What operators read forward. A group that does nothing forward is of the layer that makes what it reads first.
+// What operators read forward. A group that does nothing forward is of the layer that makes what it reads first or, where it reads nothing
+// of layers, that reads it.
 static void list_reads(Builder *b) {
-  bool *forward = NEW_ARRAY(b->arena, bool, b->groups->list.len);
+  bool *placed = NEW_ARRAY(b->arena, bool, b->groups->list.len); // at first those that do something forward
   for (int i = 0; i < b->graph->ops.len; i++)
-    if (is_forward(b, i)) forward[b->groups->of_op[i]] = true;
+    if (is_forward(b, i)) placed[b->groups->of_op[i]] = true;
   for (int i = 0; i < b->graph->ops.len; i++) {
-    ReadVisit v = {b, i, is_of_layer(b, i) && !forward[b->groups->of_op[i]]};
+    ReadVisit v = {b, i, is_of_layer(b, i) && !placed[b->groups->of_op[i]]};
     if (v.late || is_forward(b, i)) op_visit_reads(&b->graph->ops.at[i], note_read, &v);
   }
   for (int i = 0; i < b->late.len; i++) {
     const Read *read = &b->late.at[i];
-    if (!forward[read->to]) forest_unite(b->parent, read->from, read->to);
-    forward[read->to] = true;
+    if (placed[read->to] || !placed[read->from]) continue;
+    forest_unite(b->parent, read->from, read->to);
+    placed[read->to] = true;
+  }
+  for (int i = b->late.len - 1; i >= 0; i--) {
+    const Read *read = &b->late.at[i];
+    if (!placed[read->from]) forest_unite(b->parent, read->from, read->to);
+    placed[read->from] = true;
   }
 }
 
