@@ -29,6 +29,7 @@ typedef struct Tensor {
                                 // microbatches; else -1
   bool inlined;                 // made and read within one kernel, whatever the plan: see passes/cost_inline.c
   int64_t again_above;          // the backward pass may make it again where a rank has more bytes of it; 0: it does not
+  int again_by;                 // with that: if the operator that makes this tensor reads it as it is made
   bool again;                   // it does, as the graph is sharded: see passes/rematerialise.c
   int shard;                    // of inputs and stored tensors: number of the @shard(...) that speaks for it, or 0
   const Layout *layout;         // in the sharded graph; see graph_set_layout

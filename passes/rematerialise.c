@@ -12,6 +12,10 @@
 // Large: several times larger than all that it is made from. A chain of operators over the points of the large tensor is made again
 // as a whole, from results that are kept: matrices, rows, stored tensors. What is read again soon (the logits of a loss) is no
 // burden and stays.
+//
+// One operator says whether a result is made again: the first of the backward pass that reads it, else the first that is itself made
+// again. Where that reads it in another layout it is kept. So what is made again are trees, and whether a tensor is depends on the
+// operators from it to the root of its tree, and on the one that reads that: see search/tables_again.c.
 #include "../ir/reshard.h"
 #include "contraction.h"
 #include "demands.h"
@@ -191,6 +195,22 @@ static void mark_chain(Rematerialiser *r, int tensor, int64_t least_bytes) {
   }
 }
 
+// By its result; of the forward pass, one that may be done again.
+static int first_reader(const Rematerialiser *r, int tensor, Phase phase) {
+  for (int i = 0; i < r->readers[tensor].len; i++) {
+    const Op *op = &r->graph->ops.at[r->readers[tensor].at[i]];
+    if (op->kind == OP_COMPUTE && op->phase == phase && (phase == PHASE_BACKWARD || graph_tensor(r->graph, op->out)->again_above > 0)) return op->out;
+  }
+  return -1;
+}
+
+static void mark_reader(const Rematerialiser *r, int tensor) {
+  Tensor *t = graph_tensor(r->graph, tensor);
+  t->again_by = first_reader(r, tensor, PHASE_BACKWARD);
+  if (t->again_by < 0) t->again_by = first_reader(r, tensor, PHASE_FORWARD);
+  if (t->again_by < 0) t->again_above = 0;
+}
+
 static Rematerialiser rematerialiser_new(Graph *graph) {
   const int n = graph->tensors.len;
   Rematerialiser r = {.graph = graph};
@@ -216,6 +236,8 @@ void rematerialise_mark(Graph *graph, int64_t least_bytes) {
   drop_all_near(r);
   for (int t = 0; t < graph->tensors.len; t++)
     if (r->again[t]) mark_chain(r, t, least_bytes);
+  for (int i = graph->ops.len - 1; i >= 0; i--) // readers first
+    if (graph_tensor(graph, graph->ops.at[i].out)->again_above > 0) mark_reader(r, graph->ops.at[i].out);
 }
 
 // ---- what the plan makes of it -------------------------------------------------------------------------------------
@@ -230,16 +252,16 @@ typedef struct Settler {
   Graph *graph;
   const Mesh *mesh;
   const Op *op;
-  bool *wanted; // by tensor: the backward pass reads it, or makes something else of it again
+  bool *wanted; // by tensor: as it is made, by the operator that says whether it is made again
 } Settler;
 
 // What is read in another layout is kept so, and what it is made from need not be there.
 static void want(void *ctx, int tensor) {
   const Settler *s = ctx;
   const Tensor *t = graph_tensor(s->graph, tensor);
-  if (t->again_above == 0) return;
+  if (t->again_above == 0 || t->again_by != s->op->out) return;
   const Layout made = sharding_result(s->graph, &s->graph->ops.at[t->producer], 0, s->mesh), read = demands_want(s->graph, s->op, tensor, NULL, s->mesh);
-  s->wanted[tensor] |= reshard_axes(s->mesh, &made, &read) == 0;
+  s->wanted[tensor] = reshard_axes(s->mesh, &made, &read) == 0;
 }
 
 void rematerialise_settle(Graph *graph, const Mesh *mesh, bool f64) {

@@ -23,12 +23,16 @@ static void begin_again(Script *w) {
 
 // ---- tensors ----
 
+static bool is_again_by_group(const Script *w, const Tensor *t) {
+  return t->again_above > 0 && w->groups->of_op[graph_tensor(w->groups->graph, t->again_by)->producer] == w->group;
+}
+
 static int64_t flags_of(const Script *w, int tensor) {
   const Tensor *t = graph_tensor(w->groups->graph, tensor);
   const Uses *uses = plan_uses(w->groups->planner, w->groups->graph, tensor);
   const bool own = w->groups->of_tensor[tensor] == w->group;
   return t->inlined | own << 1 | (t->of >= 0) << 2 | (uses->ops.len > 1) << 3 | uses->reported << 4 | w->loss[tensor] << 5 | (int)t->role << 6 |
-         (int)t->type << 10 | t->again_above << 16;
+         (int)t->type << 10 | is_again_by_group(w, t) << 15 | t->again_above << 16;
 }
 
 static void add_tensor(Script *w, int tensor);

@@ -2,8 +2,6 @@
 // once for each such choice, and looked up for all candidates that share it. A view does as its operand lies.
 #include "ports.h"
 
-#include <math.h>
-
 #include "../demands.h"
 #include "../passes.h"
 #include "../sharding.h"
@@ -133,40 +131,31 @@ static int outcome_of(Filler *f, const Candidate *candidate, int number) {
   return outcome;
 }
 
-static bool others_read(const Filler *f, int tensor) {
-  const Uses *uses = plan_uses(&f->p->planner, f->graph, tensor);
-  for (int i = 0; i < uses->ops.len; i++)
-    if (f->p->groups.of_op[uses->ops.at[i]] != f->number) return true;
-  return false;
+static bool is_read_as_made(const Filler *f, int op, int by) {
+  const int tensor = f->actors[op].op->out;
+  int r = 0;
+  while (f->actors[by].reads.at[r] != tensor) r++;
+  return f->outcomes.at[f->now[by]].want[r] == f->outcomes.at[f->now[op]].made[0];
 }
 
-// For whom what an operator reads is made again.
+// For whom the result of an operator is made again under the candidate at hand, if it is large. Of the operators behind it that is known.
 static int again_for(const Filler *f, int op) {
-  const Op *of = f->actors[op].op;
-  return of->kind != OP_COMPUTE ? NOBODY : of->phase == PHASE_BACKWARD ? THE_GROUP : f->again[op];
+  const Tensor *out = graph_tensor(f->graph, f->actors[op].op->out);
+  const int reader = graph_tensor(f->graph, out->again_by)->producer, by = f->ports->place[reader];
+  if (f->p->groups.of_op[reader] != f->number) return op;
+  if (!is_read_as_made(f, op, by)) return NOBODY;
+  return f->actors[by].op->phase == PHASE_BACKWARD ? THE_GROUP : f->again[by];
 }
 
-static void read_again(Filler *f, int op) {
-  const Actor *actor = &f->actors[op];
-  const int by = again_for(f, op);
-  for (int r = 0; r < actor->reads.len && by != NOBODY; r++) {
-    const int maker = graph_tensor(f->graph, actor->reads.at[r])->producer, at = maker >= 0 ? f->ports->place[maker] : 0;
-    if (maker < 0 || f->p->groups.of_op[maker] != f->number || f->outcomes.at[f->now[at]].again == 0) continue;
-    if (f->outcomes.at[f->now[at]].made[0] == f->outcomes.at[f->now[op]].want[r] && (f->again[at] == NOBODY || by == THE_GROUP)) f->again[at] = by;
-  }
-}
-
-// What the backward pass makes again under the candidate at hand (../rematerialise.c): what is read there as it is made, and what that is
-// made from. The group has the seconds of what it reads so itself, and a result those of what is made again if another group does; of
-// what two results are made from the later one has them.
+// What the backward pass makes again under the candidate at hand (../rematerialise.c). The group has the seconds of what it reads so
+// itself, and a result those of what is made again if another group does.
 static double again_seconds(Filler *f) {
   double seconds = 0;
-  for (int i = 0; i < f->group->ops.len; i++) f->again[i] = NOBODY, f->if_read[i] = 0;
   for (int i = f->group->ops.len - 1; i >= 0; i--) {
     const double again = f->outcomes.at[f->now[i]].again;
-    if (f->again[i] == NOBODY && again > 0 && others_read(f, f->actors[i].op->out)) f->again[i] = i;
+    f->if_read[i] = 0;
+    f->again[i] = again > 0 ? again_for(f, i) : NOBODY;
     if (f->again[i] != NOBODY) *(f->again[i] == THE_GROUP ? &seconds : &f->if_read[f->again[i]]) += again;
-    read_again(f, i);
   }
   return seconds;
 }
@@ -230,49 +219,34 @@ static void add_want(int *state, int *n, int want) {
 
 static double again_of(const Filler *f, const Shore *shore) { return shore->own && shore->maker.op != STORED ? f->if_read[shore->maker.op] : 0; }
 
-// The most that it takes to make a tensor of another group again which is made so, with all that it is made from. 0: not known.
-static double most_again(const Filler *f, int tensor, int made) {
-  const Ports *ports = f->ports;
-  const int group = f->p->groups.of_tensor[tensor];
-  double most = 0;
-  for (int i = ports->first[group]; i < ports->first[group + 1]; i++)
-    for (int s = 0; s < ports->list.at[i].n_states && ports->list.at[i].tensor == tensor; s++) {
-      const PortState *state = &ports->states.at[ports->list.at[i].state[s]];
-      if (state->made == made) most = fmax(most, state->again + state->credit);
-    }
-  return most;
-}
-
-static double credit_of(const Filler *f, const Shore *shore) {
-  double credit = 0;
-  if (again_of(f, shore) == 0) return 0;
-  for (int i = 0; i < f->shores.len; i++) {
-    const Shore *from = &f->shores.at[i];
-    const int tensor = f->ports->list.at[f->ports->first[f->number] + i].tensor;
-    for (int r = 0; r < from->reads.len && !from->own && graph_tensor(f->graph, tensor)->again_above > 0; r++) {
-      const Touch read = from->reads.at[r];
-      if (again_for(f, read.op) != shore->maker.op) continue;
-      credit += most_again(f, tensor, f->outcomes.at[f->now[read.op]].want[read.at]);
-      break;
-    }
+// The operator of the group that says whether a tensor of another group is made again, if one of this group does (../rematerialise.c).
+static const Touch *again_reader(const Filler *f, const Shore *shore, int tensor) {
+  const Touch *forward = NULL;
+  if (shore->own || graph_tensor(f->graph, tensor)->again_above == 0) return NULL;
+  for (int i = 0; i < shore->reads.len; i++) {
+    const Touch *read = &shore->reads.at[i];
+    const Op *op = f->actors[read->op].op;
+    if (op->kind == OP_COMPUTE && op->phase == PHASE_BACKWARD) return read;
+    if (forward == NULL && graph_tensor(f->graph, op->out)->again_above > 0) forward = read;
   }
-  return credit;
+  return forward;
 }
 
-static int again_want_of(const Filler *f, const Shore *shore, int tensor) {
-  if (shore->own || graph_tensor(f->graph, tensor)->again_above == 0) return -1;
-  for (int i = 0; i < shore->reads.len; i++)
-    if (again_for(f, shore->reads.at[i].op) != NOBODY) return f->outcomes.at[f->now[shore->reads.at[i].op]].want[shore->reads.at[i].at];
-  return -1;
+// See PortState.again_want, again_with.
+static void note_again(const Filler *f, const Shore *shore, int tensor, int *want, int *with) {
+  const Touch *read = again_reader(f, shore, tensor);
+  const int by = read == NULL ? NOBODY : f->actors[read->op].op->phase == PHASE_BACKWARD ? THE_GROUP : f->again[read->op];
+  *want = by == NOBODY ? -1 : f->outcomes.at[f->now[read->op]].want[read->at];
+  *with = by >= 0 ? f->outcomes.at[f->now[by]].made[0] : -1;
 }
 
 static int state_of(Filler *f, int number) {
   const Shore *shore = &f->shores.at[number];
   const Port *port = &f->ports->list.at[f->ports->first[f->number] + number];
-  const double again[2] = {again_of(f, shore), credit_of(f, shore)};
-  int *key = NEW_ARRAY(f->scratch, int, 3 + shore->reads.len + shore->leaves.len), *state = key + 2, n = 1; // how again, made, wanted ...
-  key[0] = numbers_of(&f->ports->again_numbers, again, sizeof again);
-  key[1] = again_want_of(f, shore, port->tensor);
+  const double again = again_of(f, shore);
+  int *key = NEW_ARRAY(f->scratch, int, 4 + shore->reads.len + shore->leaves.len), *state = key + 3, n = 1; // how again, made, wanted ...
+  key[0] = numbers_of(&f->ports->again_numbers, &again, sizeof again);
+  note_again(f, shore, port->tensor, &key[1], &key[2]);
   state[0] = -1;
   if (shore->own && shore->maker.op != STORED) state[0] = f->outcomes.at[f->now[shore->maker.op]].made[shore->maker.at];
   else if (shore->own) state[0] = routes_layout(f->p->routes, graph_tensor(f->graph, port->tensor)->layout);
@@ -283,11 +257,11 @@ static int state_of(Filler *f, int number) {
     const Layout *layout = stored >= 0 ? graph_tensor(f->graph, stored)->layout : &layout_replicated;
     add_want(state, &n, routes_layout(f->p->routes, layout));
   }
-  const int found = numbers_of(&f->ports->state_numbers, key, sizeof *key * (size_t)(n + 2));
+  const int found = numbers_of(&f->ports->state_numbers, key, sizeof *key * (size_t)(n + 3));
   if (found == f->ports->states.len) {
     int *kept = NEW_ARRAY(f->p->arena, int, n);
     memcpy(kept, state, sizeof *kept * (size_t)n);
-    vec_push(f->p->arena, &f->ports->states, (PortState){kept[0], key[1], again[0], again[1], n - 1, kept + 1});
+    vec_push(f->p->arena, &f->ports->states, (PortState){kept[0], key[1], key[2], again, n - 1, kept + 1});
   }
   return found;
 }

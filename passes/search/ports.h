@@ -7,9 +7,10 @@
 // One way in which a group touches a tensor: layouts by their numbers (route.h).
 typedef struct PortState {
   int made; // -1: it does not make it
-  int again_want;  // how it reads it where the backward pass makes it again (../rematerialise.c), if it is made so; -1: it does not
-  double again;    // what it takes to make it again, with what it is made from in its group, if another group reads it so
-  double credit;   // at most what is counted elsewhere of what it is made from, as if another group did
+  // Where an operator of the group says whether it is made again for the backward pass (../rematerialise.c):
+  int again_want; // how that reads it, -1: it says that it is not
+  int again_with; // it is only if another group has the group's result that is made of it made again: how that lies; -1: in any case
+  double again;   // what it takes to make it again, with what it is made from in the group, if others say that it is
   int n;
   const int *want; // [n] different ones, in the order of the operators. Partial along an axis: if it is made so, else whole
 } PortState;
@@ -27,7 +28,7 @@ typedef struct Ports {
   VEC(Port) list; // group by group
   int *first;     // by group, and one more: its first port
   VEC(PortState) states;
-  Numbers again_numbers; // of both
+  Numbers again_numbers;
   Numbers state_numbers, list_numbers;
   int *shore;     // by tensor, in the group at hand: its port + 1
   int *new_value; // by stored tensor: the tensor that it takes the value of, + 1

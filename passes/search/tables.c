@@ -67,18 +67,6 @@ static double cost_of_key(Tables *t, const Tensor *tensor) {
   return tables_in_unit(t->p, tensor, t->costs.at[number]);
 }
 
-// With making it again for the backward pass, where another group reads it there as it is made; else without what is counted as if. Costs
-// are not below 0: of each tensor `most` more is counted, the most that is taken back, and left out of the constant.
-static double with_again(const Tables *t, const int *state, int n, double most) {
-  const PortState *maker = NULL;
-  for (int i = 0; i < n; i++)
-    if (t->ports->states.at[state[i]].again > 0) maker = &t->ports->states.at[state[i]];
-  if (maker == NULL) return most;
-  for (int i = 0; i < n; i++)
-    if (t->ports->states.at[state[i]].again_want == maker->made) return maker->again + most;
-  return most - maker->credit;
-}
-
 static double cost_of_states(Tables *t, const Tensor *tensor, int shape, const int *state, int n) {
   int made = -1;
   for (int i = 0; i < n; i++)
@@ -89,7 +77,7 @@ static double cost_of_states(Tables *t, const Tensor *tensor, int shape, const i
 }
 
 double tables_wants_cost(Tables *t, const Tensor *tensor, int maker, const int *want, int n) {
-  const PortState *made = maker >= 0 ? &t->ports->states.at[maker] : &(PortState){.made = -1, .again_want = -1};
+  const PortState *made = maker >= 0 ? &t->ports->states.at[maker] : &(PortState){.made = -1};
   begin_key(t, routes_shape(t->p->routes, tensor), made->made);
   add_wants(t, made->want, made->n);
   add_wants(t, want, n);
@@ -104,8 +92,6 @@ typedef struct Shared {
   int n;
   const Port *port[CFN_MAX_ARITY];
   VEC(int) fixed; // states
-  bool whole;     // these are all of them
-  double credit;  // the most that is taken back: see with_again
 } Shared;
 
 static bool is_over(const SearchProblem *p) { return routes_tried(p->routes) > MOST_TRIED || problem_is_late(p); }
@@ -118,7 +104,6 @@ static const double *make_table(Tables *t, const Shared *shared, int64_t size) {
   for (int64_t entry = 0; entry < size; entry++) {
     if (t->bounded && entry % OFTEN == 0 && (t->ended = is_over(t->p))) break;
     cost[entry] = cost_of_states(t, shared->tensor, shape, state, n);
-    if (shared->whole) cost[entry] += with_again(t, state, n, shared->credit);
     for (int i = shared->n - 1; i >= 0; i--) {
       class[i] = class[i] + 1 < shared->port[i]->n_states ? class[i] + 1 : 0;
       state[i] = shared->port[i]->state[class[i]];
@@ -131,12 +116,11 @@ static const double *make_table(Tables *t, const Shared *shared, int64_t size) {
 
 // Row-major over the states of the ports.
 static const double *table_of(Tables *t, const Shared *shared) {
-  int *key = NEW_ARRAY(t->p->scratch, int, shared->n + shared->fixed.len + 4), n = 0;
+  int *key = NEW_ARRAY(t->p->scratch, int, shared->n + shared->fixed.len + 3), n = 0;
   int64_t size = 1;
   key[n++] = routes_shape(t->p->routes, shared->tensor);
   key[n++] = shared->tensor->type;
   key[n++] = shared->n;
-  key[n++] = shared->whole;
   for (int i = 0; i < shared->n; i++) {
     key[n++] = shared->port[i]->list;
     size *= shared->port[i]->n_states;
@@ -252,21 +236,19 @@ static void add_pairs(Tables *t, int tensor, const PortList *ports) {
 }
 
 static void add_tensor(Tables *t, int tensor, const PortList *ports) {
-  Shared shared = {.tensor = graph_tensor(t->p->groups.graph, tensor), .whole = true};
+  Shared shared = {.tensor = graph_tensor(t->p->groups.graph, tensor)};
   int64_t size = 1;
   int n = 0;
   for (int i = 0; i < ports->len; i++) {
     const Port *port = ports->at[i];
-    for (int s = 0; s < port->n_states; s++) shared.credit = fmax(shared.credit, t->ports->states.at[port->state[s]].credit);
     if (port->n_states == 1) vec_push(t->p->arena, &shared.fixed, port->state[0]);
     else if (n++ < CFN_MAX_ARITY) shared.port[shared.n++] = port;
     size = size > MAX_TABLE ? size : size * port->n_states;
   }
-  if (n > CFN_MAX_ARITY || size > MAX_TABLE) add_pairs(t, tensor, ports), shared.credit = 0;
+  if (n > CFN_MAX_ARITY || size > MAX_TABLE) add_pairs(t, tensor, ports);
   else if (n == 0) t->p->cfn.constant += table_of(t, &shared)[0];
   else if (n == 1) add_inner(t, &shared);
   else add_function(t, &shared);
-  t->p->cfn.constant -= shared.credit;
 }
 
 Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
@@ -277,6 +259,7 @@ Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
   for (int i = 0; i < ports->list.len; i++) vec_push(p->arena, &tables->of[ports->list.at[i].tensor], &ports->list.at[i]);
   for (int t = 0; t < n && !tables->ended; t++) {
     if (tables->of[t].len > 0) add_tensor(tables, t, &tables->of[t]);
+    if (tables->of[t].len > 0) tables_add_again(tables, t);
     arena_reset(p->scratch);
   }
   tables->bounded = false;

@@ -58,6 +58,8 @@ double tables_in_unit(const SearchProblem *p, const Tensor *tensor, double amoun
 // assignment.
 double tables_wants_cost(Tables *t, const Tensor *tensor, int maker, const int *want, int n);
 double tables_true_cost(Tables *t, const Approximated *a, const int *value);
+// What it takes to make a tensor again, if that is for other groups to say (tables_again.c).
+void tables_add_again(Tables *t, int tensor);
 // What a layout that is wanted is, where sums may be left pending (ports.h).
 int tables_resolved(Tables *t, int made, int want);
 // A port with the states that needed values have.
