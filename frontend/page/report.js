@@ -24,7 +24,8 @@ function drawSummary(data) {
   tiles.push(tile("memory of a device", ofMemory(data.memory.planned), `${own.fits ? "" : "does not fit: "}of ${ofMemory(data.machine.memory_bytes)}`));
   tiles.push(tile("changes of layout", `${digits((100 * moving) / step.step_seconds)} %`, `of a step; ${ofBytes(step.communication_bytes)} moved`));
   const proved = own.search_of_step && own.search_bound > 0;
-  tiles.push(tile("planning", `${own.search_seconds.toFixed(2)} s`, proved ? `gap ${digits(own.search_gap * 100)} % to what ${own.search_mesh} allows` : "nothing proved"));
+  const least = own.search_refined ? ` of the least sum, ${ofSeconds(own.search_cost)},` : ""; // another plan was taken then
+  tiles.push(tile("planning", `${own.search_seconds.toFixed(2)} s`, proved ? `gap ${digits(own.search_gap * 100)} %${least} to what ${own.search_mesh} allows` : "nothing proved"));
   byId("tiles").append(...tiles);
 }
 
