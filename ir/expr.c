@@ -383,6 +383,22 @@ bool expr_uses_dim(const Expr *e, int dim) {
   return use.used;
 }
 
+typedef struct TensorUse {
+  int tensor;
+  bool read;
+} TensorUse;
+
+static void note_tensor(void *ctx, const Expr *e) {
+  TensorUse *use = ctx;
+  use->read |= e->kind == EXPR_ACCESS && e->access.tensor == use->tensor;
+}
+
+bool expr_reads(const Expr *e, int tensor) {
+  TensorUse use = {tensor, false};
+  expr_visit(e, note_tensor, &use);
+  return use.read;
+}
+
 static void add_flops(void *ctx, const Expr *e) {
   double *flops = ctx;
   if (e->kind == EXPR_CALL) *flops += fn_flops(e->call.fn);

@@ -119,6 +119,7 @@ void expr_visit(const Expr *e, ExprVisitFn *visit, void *ctx);
 // Every iteration dimension d replaced by by[d].
 const Expr *expr_substitute(Arena *arena, const Expr *e, const Index *by, int n_dims);
 bool expr_uses_dim(const Expr *e, int dim);
+bool expr_reads(const Expr *e, int tensor);
 double expr_flops(const Expr *e);
 
 #endif

@@ -16,24 +16,6 @@ static void check_point(void *ctx, const Expr *e) {
     p->same = index_plain_dim(&e->access.index[i]) == p->out->out_dim[i];
 }
 
-typedef struct Reads {
-  int tensor;
-  bool any;
-} Reads;
-
-static void note_read(void *ctx, const Expr *e) {
-  Reads *r = ctx;
-  r->any |= e->kind == EXPR_ACCESS && e->access.tensor == r->tensor;
-}
-
-static bool reads_tensor(const Expr *e, int tensor) {
-  Reads r = {tensor, false};
-  expr_visit(e, note_read, &r);
-  return r.any;
-}
-
-static bool statement_reads(const Statement *s, int tensor) { return reads_tensor(s->body, tensor); }
-
 // Threads of a block compute the values of a row each for itself, and one of them stores: another may read after that.
 // Harmless where only the storing statement reads `in`, and nothing reads its result.
 static bool row_value_races(const Kernel *k, const Stage *stage, const Statement *store, int in) {
@@ -41,7 +23,7 @@ static bool row_value_races(const Kernel *k, const Stage *stage, const Statement
   for (int s = 0; s < k->stages.len; s++)
     for (int i = 0; i < k->stages.at[s].statements.len; i++) {
       const Statement *statement = &k->stages.at[s].statements.at[i];
-      if (statement_reads(statement, store->out) || (statement != store && statement_reads(statement, in))) return true;
+      if (expr_reads(statement->body, store->out) || (statement != store && expr_reads(statement->body, in))) return true;
     }
   return false;
 }
@@ -68,12 +50,12 @@ bool inplace_in_kernel(const Program *program, const Kernel *k, int in, int out)
   SamePoint p = {in, store, true};
   for (int s = 0; s < k->stages.len; s++)
     for (int i = 0; i < k->stages.at[s].n_inner; i++)
-      if (k->stages.at[s].at[i] != NULL && reads_tensor(k->stages.at[s].at[i], in)) return false; // for all of a row
+      if (k->stages.at[s].at[i] != NULL && expr_reads(k->stages.at[s].at[i], in)) return false; // for all of a row
   for (int s = 0; s < k->stages.len; s++)
     for (int i = 0; i < k->stages.at[s].statements.len; i++) {
       const Statement *statement = &k->stages.at[s].statements.at[i];
       if (statement->out == in) return false; // made here
-      if (!statement_reads(statement, in)) continue;
+      if (!expr_reads(statement->body, in)) continue;
       if (s > store_stage) return false;
       // Reads of a reduction's stage come before its result is stored; others must be of the very point.
       if (store->reduce != REDUCE_NONE && k->stages.at[store_stage].n_inner > 0) return false;

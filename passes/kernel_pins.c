@@ -32,16 +32,6 @@ static Pin pin_of_dim(const Kernel *k, const Statement *s, int dim) {
   return (Pin){dim, NULL, NULL};
 }
 
-typedef struct Reading {
-  int tensor;
-  bool found;
-} Reading;
-
-static void find_access(void *ctx, const Expr *e) {
-  Reading *r = ctx;
-  r->found |= e->kind == EXPR_ACCESS && e->access.tensor == r->tensor;
-}
-
 // Where all sums of a stage count the same place of a dimension alone.
 static const Expr *place_of_dim(const Kernel *k, const Stage *stage, int dim) {
   const Expr *at = NULL;
@@ -52,11 +42,8 @@ static const Expr *place_of_dim(const Kernel *k, const Stage *stage, int dim) {
     if (pin.at == NULL || (at != NULL && !expr_equal(at, pin.at))) return NULL;
     at = pin.at;
   }
-  for (int i = 0; i < stage->statements.len && at != NULL; i++) { // it must be at hand before the stage
-    Reading reading = {stage->statements.at[i].out, false};
-    expr_visit(at, find_access, &reading);
-    if (reading.found) return NULL;
-  }
+  for (int i = 0; i < stage->statements.len && at != NULL; i++)
+    if (expr_reads(at, stage->statements.at[i].out)) return NULL; // it must be at hand before the stage
   return at;
 }
 

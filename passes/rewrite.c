@@ -117,6 +117,12 @@ int access_full_dim(const Graph *graph, const Op *op, const Expr *access, int i)
   return d >= 0 && op->dims[d].extent == graph_tensor(graph, access->access.tensor)->extent[i] ? d : -1;
 }
 
+bool access_is_leading(const Graph *graph, const Op *op, const Expr *access, int rank) {
+  bool leads = access->access.rank == rank;
+  for (int i = 0; i < rank && leads; i++) leads = access_full_dim(graph, op, access, i) == i;
+  return leads;
+}
+
 int access_packing_order(const Graph *graph, const Op *op, const Expr *access, const bool *outer, int *dims) {
   bool taken[IR_MAX_DIMS] = {false};
   const int rank = access->access.rank;
@@ -180,4 +186,14 @@ bool *graph_leaves(const Graph *graph, Arena *arena) {
   if (graph->sampled >= 0) leaf[graph->sampled] = true;
   if (graph->gradient_norm >= 0) leaf[graph->gradient_norm] = true;
   return leaf;
+}
+
+int graph_stored_from(const Graph *graph, int value) {
+  int stored = -1;
+  for (int i = 0; i < graph->stores.len; i++) {
+    if (graph->stores.at[i].value != value) continue;
+    if (stored >= 0) return -1;
+    stored = graph->stores.at[i].state;
+  }
+  return stored;
 }

@@ -12,8 +12,12 @@ void graph_keep_ops(Graph *graph, const bool *keep);
 void graph_drop_dead(Graph *graph);
 // By tensor: something other than operators reads it: it is stored, reported, or the gradients' norm.
 bool *graph_leaves(const Graph *graph, Arena *arena);
+// The stored tensor that takes a value; -1: none, or several.
+int graph_stored_from(const Graph *graph, int value);
 // An access to the whole tensor at the dimensions first, first + 1, ...: tensor[d_first, d_first+1, ...].
 const Expr *access_plain(const Graph *graph, int tensor, int first_dim);
+// Whether an access of an operator is that at its first dimensions, `rank` of them.
+bool access_is_leading(const Graph *graph, const Op *op, const Expr *access, int rank);
 // True if all indices lie inside of the tensor for every point of the op's iteration space.
 bool access_in_range(const Graph *graph, const Op *op, const Expr *access);
 // True if index i of the access is exactly one dimension whose extent is the tensor's.

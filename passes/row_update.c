@@ -1,7 +1,7 @@
 #include "row_update.h"
 
 #include "kernel.h"
-#include "sparse.h"
+#include "rewrite.h"
 
 typedef struct Counting {
   int stored, scatter, result; // tensors
@@ -24,24 +24,13 @@ static bool is_read_by_others(const Graph *graph, const Op *update, const RowUpd
   return c.others > 0;
 }
 
-// Once, and to nothing else.
-static bool is_stored_to(const Graph *graph, int value, int stored) {
-  int times = 0, right = 0;
-  for (int i = 0; i < graph->stores.len; i++) {
-    if (graph->stores.at[i].value != value) continue;
-    times++;
-    right += graph->stores.at[i].state == stored;
-  }
-  return times == 1 && right == 1;
-}
-
 bool row_update_match(const Graph *graph, const Op *op, RowUpdate *update) {
   if (op->kind != OP_COMPUTE || op->phase != PHASE_UPDATE || op->reduce != REDUCE_NONE) return false;
   if (op->body->kind != EXPR_CALL || op->body->call.fn != FN_add) return false;
   *update = (RowUpdate){op->body->call.arg[0], op->body->call.arg[1]};
   if (update->stored->kind != EXPR_ACCESS || update->scatter->kind != EXPR_ACCESS) return false;
-  if (!sparse_same_element(graph, op, update->stored) || !sparse_same_element(graph, op, update->scatter)) return false;
+  if (!access_is_leading(graph, op, update->stored, op->n_out) || !access_is_leading(graph, op, update->scatter, op->n_out)) return false;
   const int producer = graph_tensor(graph, update->scatter->access.tensor)->producer;
   if (producer < 0 || graph->ops.at[producer].phase != PHASE_UPDATE || !kernel_scatters(graph, &graph->ops.at[producer])) return false;
-  return is_stored_to(graph, op->out, update->stored->access.tensor) && !is_read_by_others(graph, op, update);
+  return graph_stored_from(graph, op->out) == update->stored->access.tensor && !is_read_by_others(graph, op, update);
 }

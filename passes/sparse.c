@@ -72,7 +72,7 @@ static int flat(Sparse *s, const Op *term, const Expr *e, bool values, const cha
   }
   op.n_out = op.n_dims;
   op.body = expr_substitute(graph->arena, e, by, term->n_dims);
-  const bool is_there = op.body->kind == EXPR_ACCESS && sparse_same_element(graph, &op, op.body);
+  const bool is_there = op.body->kind == EXPR_ACCESS && access_is_leading(graph, &op, op.body, op.n_out);
   const int tensor = is_there ? op.body->access.tensor : graph_add_compute(graph, op, name);
   if (op.body->kind == EXPR_ACCESS) graph_tensor(graph, tensor)->range = graph_tensor(graph, op.body->access.tensor)->range;
   const int rank = row_dims(s, rows, dims);
@@ -224,7 +224,7 @@ static void update_rows(const Sparse *s, int rows, int sums) {
   int *change = NEW_ARRAY(s->scratch, int, s->updates.len);
   for (int i = 0; i < s->updates.len; i++) {
     bool is_read = false;
-    for (int j = 0; j < s->updates.len; j++) is_read |= sparse_reads(s->updates.at[j].change, s->updates.at[i].stored);
+    for (int j = 0; j < s->updates.len; j++) is_read |= expr_reads(s->updates.at[j].change, s->updates.at[i].stored);
     if (is_read) s->updates.at[i].rows = rows_of_stored(s, &s->updates.at[i], rows);
   }
   for (int i = 0; i < s->updates.len; i++) change[i] = change_rows(s, &s->updates.at[i], rows, sums);

@@ -39,8 +39,5 @@ Sparse sparse_new(Graph *graph, Arena *scratch);
 bool sparse_analyse(Sparse *sparse, int gradient);
 // An expression in which what is made of the gradient is in its terms.
 const Expr *sparse_expand(Sparse *sparse, const Expr *e);
-bool sparse_reads(const Expr *e, int tensor);
-// Every index of an access is the operator's dimension at that place.
-bool sparse_same_element(const Graph *graph, const Op *op, const Expr *access);
 
 #endif

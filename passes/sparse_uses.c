@@ -29,15 +29,8 @@ Sparse sparse_new(Graph *graph, Arena *scratch) {
   return s;
 }
 
-bool sparse_same_element(const Graph *graph, const Op *op, const Expr *access) {
-  if (access->access.rank != op->n_out) return false;
-  for (int i = 0; i < op->n_out; i++)
-    if (access_full_dim(graph, op, access, i) != i) return false;
-  return true;
-}
-
-static bool uses_outputs(const Op *op, const Expr *e, int from) {
-  for (int d = from; d < op->n_out; d++)
+static bool uses_outputs(const Op *op, const Expr *e) {
+  for (int d = 0; d < op->n_out; d++)
     if (expr_uses_dim(e, d)) return true;
   return false;
 }
@@ -49,7 +42,7 @@ static bool is_scatter(const Graph *graph, const Op *op, Arena *arena, Pin *foun
   for (int i = op_pins(op, pin) - 1; i >= 0; i--) {
     if (pin[i].dim != 0) continue;
     *found = pin[i];
-    return !uses_outputs(op, pin[i].at, 0) && !expr_uses_dim(expr_without_pin(arena, op->body, &pin[i]), 0);
+    return !uses_outputs(op, pin[i].at) && !expr_uses_dim(expr_without_pin(arena, op->body, &pin[i]), 0);
   }
   return false;
 }
@@ -60,7 +53,7 @@ static bool collect_terms(Sparse *s, int tensor);
 static bool collect_sum(Sparse *s, const Op *op, const Expr *e) {
   if (e->kind == EXPR_CALL && e->call.fn == FN_add)
     return collect_sum(s, op, e->call.arg[0]) && collect_sum(s, op, e->call.arg[1]);
-  if (e->kind != EXPR_ACCESS || !sparse_same_element(s->graph, op, e)) return false;
+  if (e->kind != EXPR_ACCESS || !access_is_leading(s->graph, op, e, op->n_out)) return false;
   const int tensor = e->access.tensor;
   return s->readers[tensor].len == 1 && !s->leaf[tensor] && collect_terms(s, tensor);
 }
@@ -109,8 +102,7 @@ static void note_access(void *ctx, const Expr *e) {
   Reading *r = ctx;
   if (e->kind != EXPR_ACCESS || e->access.rank == 0) return;
   const int tensor = e->access.tensor;
-  bool same = e->access.rank == graph_tensor(r->s->graph, r->s->param)->rank;
-  for (int i = 0; i < e->access.rank && same; i++) same = access_full_dim(r->s->graph, r->op, e, i) == i;
+  const bool same = access_is_leading(r->s->graph, r->op, e, graph_tensor(r->s->graph, r->s->param)->rank);
   if (same && made_of(r->s, tensor) != NULL) r->gradient = true;
   else if (same && is_stored(r->s, tensor)) r->stored = true;
   else r->other = true;
@@ -137,50 +129,23 @@ static const Expr *zero_leaf(void *ctx, const Expr *e) {
 // What it is where the gradient is 0.
 static const Expr *elsewhere(Sparse *s, const Expr *value) { return expr_map(s->scratch, value, zero_leaf, s); }
 
-typedef struct Finding {
-  int tensor;
-  bool found;
-} Finding;
-
-static void find_tensor(void *ctx, const Expr *e) {
-  Finding *f = ctx;
-  f->found |= e->kind == EXPR_ACCESS && e->access.tensor == f->tensor;
-}
-
-bool sparse_reads(const Expr *e, int tensor) {
-  Finding f = {tensor, false};
-  expr_visit(e, find_tensor, &f);
-  return f.found;
-}
-
 // A new value less the old one of what is stored: w - lr * g gives -(lr * g), without w.
 static const Expr *change_of(Sparse *s, const Expr *value, const Expr *old) {
   const int tensor = old->access.tensor;
   if (expr_equal(value, old)) return expr_real(s->scratch, 0);
   const Expr *const *arg = value->call.arg;
-  if (value->kind == EXPR_CALL && value->call.fn == FN_sub && !sparse_reads(arg[1], tensor))
+  if (value->kind == EXPR_CALL && value->call.fn == FN_sub && !expr_reads(arg[1], tensor))
     return expr_call(s->scratch, FN_sub, change_of(s, arg[0], old), arg[1], NULL);
   for (int i = 0; i < 2 && value->kind == EXPR_CALL && value->call.fn == FN_add; i++)
-    if (!sparse_reads(arg[i], tensor)) return expr_call(s->scratch, FN_add, change_of(s, arg[1 - i], old), arg[i], NULL);
+    if (!expr_reads(arg[i], tensor)) return expr_call(s->scratch, FN_add, change_of(s, arg[1 - i], old), arg[i], NULL);
   if (value->kind == EXPR_CALL && value->call.fn == FN_select)
     return expr_call(s->scratch, FN_select, arg[0], change_of(s, arg[1], old), change_of(s, arg[2], old));
   return expr_call(s->scratch, FN_sub, value, old, NULL);
 }
 
-// What takes the value that a tensor has; -1: nothing, or several.
-static int stored_from(const Graph *graph, int value) {
-  int state = -1;
-  for (int i = 0; i < graph->stores.len; i++) {
-    if (graph->stores.at[i].value != value) continue;
-    if (state >= 0) return -1;
-    state = graph->stores.at[i].state;
-  }
-  return state;
-}
-
 // A new value that is the old one wherever the gradient is 0; false: it is not.
 static bool note_update(Sparse *s, int id, const Expr *value) {
-  const int stored = stored_from(s->graph, s->graph->ops.at[id].out);
+  const int stored = graph_stored_from(s->graph, s->graph->ops.at[id].out);
   if (stored < 0 || !is_stored(s, stored)) return false;
   const Expr *old = access_plain(s->graph, stored, 0);
   vec_push(s->scratch, &s->updates, (Update){stored, id, change_of(s, value, old), -1});

@@ -108,7 +108,7 @@ static bool is_known(const Refinement *r, int start) {
 }
 
 // The plan of a short walk of flexflow, which knows what the others do not: layers beside each other on different devices.
-static void walk(Refinement *r) {
+static void add_walk(Refinement *r) {
   Compilation c = *r->contest->c;
   Rival rival = {.name = plan_source_name(PLAN_FLEXFLOW)};
   Search search;
@@ -179,29 +179,29 @@ static bool offer(Contest *contest, const Rival *rival, double *best) {
 
 // ---- moves ---------------------------------------------------------------------------------------------------------
 
-typedef struct Walk {
+typedef struct Steps { // from the best plan so far
   Contest *contest;
   int64_t effort;
   int lowered;
-} Walk;
+} Steps;
 
-static bool goes_on(const Walk *w) {
-  return w->effort < MOVES_EFFORT && w->lowered < MOST_MOVES_LOWERED && !contest_is_over(w->contest);
+static bool goes_on(const Steps *s) {
+  return s->effort < MOVES_EFFORT && s->lowered < MOST_MOVES_LOWERED && !contest_is_over(s->contest);
 }
 
 // The first move of the best plan that makes its program take less; false: there is none, or no effort is left.
-static bool move(Walk *w, double *best) {
-  Contest *contest = w->contest;
+static bool move(Steps *s, double *best) {
+  Contest *contest = s->contest;
   Arena *arena = arena_new();
   Rival rival = {.name = contest->name};
   const double now = contest_price(contest, &contest->plan, INFINITY).overlapped;
   PlanMoves *moves = plan_moves_new(arena, contest_model(contest), &contest->plan);
   bool moved = false;
-  while (!moved && goes_on(w) && plan_moves_next(moves, &rival.plan)) {
-    w->effort += contest->c->model->train->ops.len;
+  while (!moved && goes_on(s) && plan_moves_next(moves, &rival.plan)) {
+    s->effort += contest->c->model->train->ops.len;
     const Price price = contest_price(contest, &rival.plan, now);
     if (price.overlapped == 0 || !contest_is_less(price.overlapped, now)) continue;
-    w->lowered++;
+    s->lowered++;
     moved = offer(contest, &rival, best);
   }
   if (moved) vec_own(contest->c->arena, &contest->plan.lines);
@@ -215,11 +215,11 @@ void refine(Refinement *r, Search *search) {
   double best = time_of_best(contest);
   if (isnan(best)) return;
   search->unrefined = best;
-  if (!contest_is_over(contest)) walk(r);
+  if (!contest_is_over(contest)) add_walk(r);
   choose(r, best);
   for (int i = 0; i < r->starts.len && i < MOST_LOWERED && !contest_is_over(contest); i++)
     search->refined |= offer(contest, &r->starts.at[i], &best);
   if (contest->plan.microbatches > 1 || contest->plan.recompute.len > 0) return; // which are other graphs
-  Walk walk = {.contest = contest};
-  while (goes_on(&walk) && move(&walk, &best)) search->refined = true;
+  Steps steps = {.contest = contest};
+  while (goes_on(&steps) && move(&steps, &best)) search->refined = true;
 }

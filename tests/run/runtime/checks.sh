@@ -66,6 +66,18 @@ EOF
 chmod +x on
 PATH=$PATH:$work
 
+# ends_by LAUNCHER SECONDS HOW RANK TEXT OPTIONS...: a rank of ./stall misbehaves so, and the run has ended within the seconds. Whether it has
+# said the text is for the caller to look.
+ends_by() {
+  launcher=$1 seconds=$2 how=$3 rank=$4
+  shift 5
+  begin=$(date +%s)
+  STALL=$how STALL_RANK=$rank timeout 60 "$launcher" 4 ./stall "$@" --quiet --steps 1000000 >out 2>&1
+  code=$? took=$(($(date +%s) - begin))
+  if [ $code != 0 ] && [ $code != 124 ]; then pass; else fail "rank $rank, $how: exit code $code"; fi
+  [ $took -le "$seconds" ] && pass || fail "rank $rank, $how: $took s, not $seconds"
+}
+
 # same NAME FILE FILE: they are, to the last bit.
 same() { right "$1" cmp "$2" "$3"; }
 

@@ -16,17 +16,10 @@ none_left() {
   pass
 }
 
-# ends SECONDS HOW RANK TEXT OPTIONS...: a rank misbehaves so, and within the seconds the run has ended with the text.
 ends() {
-  seconds=$1 how=$2 rank=$3 text=$4
-  shift 4
-  begin=$(date +%s)
-  STALL=$how STALL_RANK=$rank timeout 60 on 4 ./stall "$@" --quiet --steps 1000000 >out 2>&1
-  code=$? took=$(($(date +%s) - begin))
-  if [ $code != 0 ] && [ $code != 124 ]; then pass; else fail "rank $rank, $how: exit code $code"; fi
-  [ $took -le "$seconds" ] && pass || fail "rank $rank, $how: $took s, not $seconds"
-  once "$text"
-  none_left "rank $rank, $how"
+  ends_by on "$@"
+  once "$4"
+  none_left "rank $3, $2"
 }
 
 section "ranks that die"

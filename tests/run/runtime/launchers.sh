@@ -85,16 +85,9 @@ unset PARCC_START_SECONDS
 
 section "ranks that die or hang"
 make stall stall $quick -DRANKS=4
-# ends SECONDS HOW RANK TEXT OPTIONS...: as in failures.sh
 ends() {
-  seconds=$1 how=$2 rank=$3 text=$4
-  shift 4
-  begin=$(date +%s)
-  STALL=$how STALL_RANK=$rank timeout 60 tcp 4 ./stall "$@" --quiet --steps 1000000 >out 2>&1
-  code=$? took=$(($(date +%s) - begin))
-  if [ $code != 0 ] && [ $code != 124 ]; then pass; else fail "rank $rank, $how: exit code $code"; fi
-  [ $took -le "$seconds" ] && pass || fail "rank $rank, $how: $took s, not $seconds"
-  said "^test: $text"
+  ends_by tcp "$@"
+  said "^test: $4"
 }
 ends 8 kill 2 "rank 2 has died, last seen in dense1 (stall.dnn:5), step 3$"
 ends 8 kill 0 "rank 0 has died, last seen in"
