@@ -16,6 +16,7 @@
 #include "../passes/search/cfn_write.h"
 #include "../passes/stats.h"
 #include "ast_print.h"
+#include "detect.h"
 #include "diag.h"
 #include "driver.h"
 #include "output.h"
@@ -342,12 +343,20 @@ static int diff_plans(Arena *arena, const char *const *path) {
   return same ? 0 : 1;
 }
 
+// parcc detect -o OUT.cu
+static int write_detect(Driver *d, int argc, char **argv) {
+  if (argc != 4 || !str_eq(argv[2], "-o")) return misuse("'detect' is used so: parcc detect -o OUT.cu");
+  return driver_write(d, argv[3], detect_files[0].text) ? EXIT_RIGHT : EXIT_INPUT;
+}
+
 int main(int argc, char **argv) {
   Driver d = {.arena = arena_new()};
   d.stages = list_stages(d.arena, &d.n_stages);
   int code;
   if (argc == 5 && str_eq(argv[1], "plan") && str_eq(argv[2], "diff")) {
     code = diff_plans(d.arena, (const char *const *)argv + 3);
+  } else if (argc >= 2 && str_eq(argv[1], "detect")) {
+    code = write_detect(&d, argc, argv);
   } else {
     code = options_parse(d.arena, argc, argv, d.stages, d.n_stages, &d.options);
     if (code < 0) code = compile(&d);

@@ -374,10 +374,12 @@ static int apply_help(Parser *p, const char *value) {
   (void)value;
   puts("usage: parcc MODEL.dnn [-o OUT.cu] [options]\n"
        "       parcc profile MODEL.dnn -o OUT.cu --machine=NAME [options]\n"
+       "       parcc detect -o OUT.cu\n"
        "       parcc plan diff A.plan B.plan\n\n"
        "Compiles the description of a neural network to a CUDA/cuBLAS/NCCL C program that\n"
-       "trains it on several devices. MODEL.dnn may be '-': standard input. 'plan diff' lists what\n"
-       "differs between two plans; exit code 0: nothing, 1: something, 2: a file is at fault.\n\noptions:");
+       "trains it on several devices. MODEL.dnn may be '-': standard input. 'detect' writes a program\n"
+       "that prints a machine file of what it is started on. 'plan diff' lists what differs between\n"
+       "two plans; exit code 0: nothing, 1: something, 2: a file is at fault.\n\noptions:");
   for (int i = 0; i < TABLE_LEN; i++) {
     const OptionSpec *spec = &table[i];
     Text left = {.arena = p->arena};

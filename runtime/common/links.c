@@ -1,8 +1,6 @@
 #include "links.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "profile.h"
 #include "run.h"
@@ -68,12 +66,6 @@ static const struct {
 
 // ---- times ---------------------------------------------------------------------------------------------------------
 
-static double longest(double seconds, double *all) {
-  world_all_gather(&seconds, all, sizeof seconds);
-  for (int r = 0; r < parcc.ranks; r++) seconds = fmax(seconds, all[r]);
-  return seconds;
-}
-
 // As in a program: what is sent has just been written, so that it is in the caches of the rank that made it, and what is received
 // takes a place that was used before other memory was.
 static void prepare(const Group *g) {
@@ -83,27 +75,27 @@ static void prepare(const Group *g) {
 }
 
 // All ranks begin when the last one has told its time of the call before.
-static Measured time_collective(const Group *g, void (*issue)(const Group *group), double *all) {
+static Measured time_collective(const Group *g, void (*issue)(const Group *group)) {
   double seconds[REPEATS];
   const int n = g->count * sizeof(float) < LARGE ? REPEATS : REPEATS_OF_LARGE;
   for (int i = -1; i < n; i++) { // the first does not count
     prepare(g);
-    longest(0, all);
+    world_most(0);
     const double before = clock_seconds();
     issue(g);
     CHECK_CUDA(cudaStreamSynchronize(parcc.comm));
-    const double time = longest(clock_seconds() - before, all);
+    const double time = world_most(clock_seconds() - before);
     if (i >= 0) seconds[i] = time;
   }
   return profile_measured(seconds, n);
 }
 
-static void measure_group(Group *g, double *all) {
+static void measure_group(Group *g) {
   for (size_t c = 0; c < sizeof collectives / sizeof *collectives; c++)
     for (size_t bytes = SMALLEST; bytes <= LARGEST; bytes *= FACTOR) {
       char what[96];
       g->count = bytes / sizeof(float);
-      const Measured time = time_collective(g, collectives[c].issue, all);
+      const Measured time = time_collective(g, collectives[c].issue);
       snprintf(what, sizeof what, "%s [%d of %d by %d] %zu bytes", collectives[c].name, g->part, parcc.ranks, g->stride, bytes);
       if (parcc.rank == 0) profile_line(time.mean, profile_spread(time), what);
     }
@@ -112,8 +104,6 @@ static void measure_group(Group *g, double *all) {
 void links_measure(void) {
   if (parcc.ranks == 1) return;
   Group g = {.over = NULL};
-  double *all = malloc((size_t)parcc.ranks * sizeof *all);
-  if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
   void *from, *to, *other;
   CHECK_CUDA(cudaMalloc(&from, LARGEST));
   CHECK_CUDA(cudaMalloc(&to, LARGEST));
@@ -127,10 +117,9 @@ void links_measure(void) {
       AT("links", NULL);
       g.over = parcc_axis(g.stride, g.part);
       g.place = parcc.rank / g.stride % g.part;
-      measure_group(&g, all);
+      measure_group(&g);
     }
   CHECK_CUDA(cudaFree(from));
   CHECK_CUDA(cudaFree(to));
   CHECK_CUDA(cudaFree(other));
-  free(all);
 }

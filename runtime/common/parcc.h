@@ -277,6 +277,10 @@ void parcc_lap(int part);
 // several ranks what collectives take between them.
 void parcc_laps(const ParccPredicted *operators, const int *places, int n);
 
+// Measures the devices of all ranks and the links between them, and prints them on standard output as a machine file: of several ranks on
+// one host a level "node", of several hosts a level "cluster".
+void parcc_detect(void);
+
 // Writes --save, prints the summary, gives everything back. Returns the exit code of the program, 0.
 int parcc_finish(void);
 

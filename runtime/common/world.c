@@ -13,7 +13,10 @@
 enum { HOST = 64, NAME = 88 };
 
 static const WorldWay *way; // NULL: this process is alone
+static int n_ranks;
 static char (*names)[NAME]; // of the ranks
+static char (*hosts)[HOST]; // of the ranks
+static int *numbers;        // of the ranks' hosts
 
 bool world_has_mpi(void) { return &world_mpi != NULL; }
 
@@ -26,22 +29,23 @@ static const WorldWay *choose(int wanted_ranks) {
 
 // Names the ranks, and counts those of this host where nobody told how many they are.
 static void find_hosts(World *world) {
-  char mine[HOST] = "", *hosts = calloc((size_t)world->ranks, HOST);
+  char mine[HOST] = "";
   names = calloc((size_t)world->ranks, sizeof *names);
-  if (hosts == NULL || names == NULL) fail_alone(FAIL_RUN, "out of memory");
+  hosts = calloc((size_t)world->ranks, sizeof *hosts);
+  numbers = calloc((size_t)world->ranks, sizeof *numbers);
+  if (hosts == NULL || names == NULL || numbers == NULL) fail_alone(FAIL_RUN, "out of memory");
   if (gethostname(mine, sizeof mine - 1) != 0) strcpy(mine, "?");
   world_all_gather(mine, hosts, HOST);
-  bool several = false;
-  int before = 0, here = 0;
+  int n_hosts = 0, before = 0, here = 0;
   for (int r = 0; r < world->ranks; r++) {
-    hosts[r * HOST + HOST - 1] = '\0';
-    several |= strcmp(hosts + r * HOST, hosts) != 0;
-    here += strcmp(hosts + r * HOST, mine) == 0;
-    before += strcmp(hosts + r * HOST, mine) == 0 && r < world->rank;
+    hosts[r][HOST - 1] = '\0';
+    int first = 0; // rank there
+    while (strcmp(hosts[first], hosts[r]) != 0) first++;
+    numbers[r] = first < r ? numbers[first] : n_hosts++;
+    here += strcmp(hosts[r], mine) == 0;
+    before += strcmp(hosts[r], mine) == 0 && r < world->rank;
   }
-  for (int r = 0; r < world->ranks; r++)
-    snprintf(names[r], sizeof names[r], several ? "rank %d on %s" : "rank %d", r, hosts + r * HOST);
-  free(hosts);
+  for (int r = 0; r < world->ranks; r++) snprintf(names[r], sizeof names[r], n_hosts > 1 ? "rank %d on %s" : "rank %d", r, hosts[r]);
   if (world->local_rank < 0) world->local_rank = before;
   if (world->local_ranks == 0) world->local_ranks = here;
 }
@@ -52,6 +56,7 @@ World world_start(int *argc, char ***argv, const char *program, int wanted_ranks
   if (chosen == NULL) return world;
   way = chosen;
   world = way->start(argc, argv, program);
+  n_ranks = world.ranks;
   find_hosts(&world);
   return world;
 }
@@ -63,6 +68,16 @@ const char *world_name(int rank) {
   return plain;
 }
 
+int world_host(int rank) { return numbers != NULL ? numbers[rank] : 0; }
+
+const char *world_host_name(int host) {
+  static char own[HOST];
+  int r = 0;
+  while (numbers != NULL && numbers[r] != host) r++;
+  if (hosts != NULL) return hosts[r];
+  return gethostname(own, sizeof own - 1) == 0 ? own : "?";
+}
+
 bool world_is_tcp(void) { return way == &world_tcp; }
 
 void world_broadcast(void *data, size_t bytes, int root) {
@@ -72,6 +87,16 @@ void world_broadcast(void *data, size_t bytes, int root) {
 void world_all_gather(const void *send, void *recv, size_t bytes) {
   if (way != NULL) way->all_gather(send, recv, bytes);
   else if (send != recv) memcpy(recv, send, bytes);
+}
+
+double world_most(double value) {
+  if (way == NULL) return value;
+  double *all = malloc((size_t)n_ranks * sizeof *all);
+  if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
+  world_all_gather(&value, all, sizeof value);
+  for (int r = 0; r < n_ranks; r++) value = all[r] > value ? all[r] : value;
+  free(all);
+  return value;
 }
 
 void world_send(const void *data, size_t bytes, int dst) {

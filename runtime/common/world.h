@@ -19,12 +19,16 @@ World world_start(int *argc, char ***argv, const char *program, int wanted_ranks
 // "rank 3", or "rank 3 on HOST" where the ranks are on several hosts. Valid until the next call before world_start has
 // returned, after that to the end.
 const char *world_name(int rank);
+// The number of the host that a rank is on, counted by their first ranks, and what it is called.
+int world_host(int rank);
+const char *world_host_name(int host);
 bool world_is_tcp(void);
 bool world_has_mpi(void); // the program was linked with it
 
 // The collectives below are called by all ranks.
 void world_broadcast(void *data, size_t bytes, int root);
 void world_all_gather(const void *send, void *recv, size_t bytes); // recv: bytes of every rank, in order
+double world_most(double value);                                   // of those of all ranks
 
 void world_send(const void *data, size_t bytes, int dst);
 void world_recv(void *data, size_t bytes, int src);

@@ -27,6 +27,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
   struct utsname system;
   if (device < 0) return cudaErrorInvalidDevice;
   memset(properties, 0, sizeof *properties);
+  properties->integrated = 1;
   if (find_line("model name", properties->name, sizeof properties->name)) return cudaSuccess;
   snprintf(properties->name, sizeof properties->name, "%s", uname(&system) == 0 ? system.machine : "processor");
   return cudaSuccess;
@@ -38,5 +39,12 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
   if (attribute != cudaDevAttrClockRate) return cudaErrorInvalidValue;
   find_line("cpu MHz", text, sizeof text);
   *value = (int)(strtod(text, NULL) * 1e3);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int src, int dst) {
+  if (src < 0 || dst < 0 || src == dst) return cudaErrorInvalidDevice;
+  if (attribute != cudaDevP2PAttrNativeAtomicSupported) return cudaErrorInvalidValue;
+  *value = 1;
   return cudaSuccess;
 }

@@ -41,9 +41,12 @@ cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 struct cudaDeviceProp {
   char name[256];
+  int integrated; // whether its memory is that of the host: here it is
 };
 enum cudaDeviceAttr { cudaDevAttrClockRate = 13 }; // kHz; 0: not known
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
+enum cudaDeviceP2PAttr { cudaDevP2PAttrNativeAtomicSupported = 3 };
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int src, int dst);
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total); // of the machine, not of this rank

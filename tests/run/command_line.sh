@@ -371,6 +371,8 @@ expect 1 "cannot read 'missing.dnn'" profile missing.dnn --machine=pcie2 -o x.cu
 printf 'plan 1 m\nmesh data=2\nrelu n/data\ndense1 co/data\n' >a.plan
 printf 'plan 1 m\nmesh data=2\n\ndense1 co/data # the same\nrelu n/data\n' >b.plan
 printf 'plan 1 m\nmesh data=2\nrelu pin data=1\nstore dense1.w co/data\n' >c.plan
+expect 2 "'detect' is used so: parcc detect -o OUT.cu" detect m.dnn
+expect 1 'cannot' detect -o missing/detect.cu
 expect 0 '' plan diff a.plan b.plan
 check "plans that say the same do not differ" [ ! -s stdout ]
 expect 1 '' plan diff a.plan c.plan

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Programs on two and three hosts, which are network namespaces of this machine with addresses and cables of their own: started by
-# the environment of launchers over TCP and by mpiexec with a launch agent they compute what one rank does, in f64 to 1e-11. Where
-# a cable is pulled or a host dies, the run ends in time, with one message that names the host; and the hosts that are left go on from
+# the environment of launchers over TCP and by mpiexec with a launch agent they compute what one rank does, in f64 to 1e-11, and the
+# program of `parcc detect` finds nodes and the cluster. Where a cable is pulled or a host dies, the run ends in time, with one message that names the host; and the hosts that are left go on from
 # the last checkpoint, with another number of ranks, to what a run that was never interrupted comes to.
 . "$(dirname "$0")/common.sh"
 . "$root/tests/run/namespaces.sh"
@@ -13,23 +13,44 @@ export OPENBLAS_NUM_THREADS=1
 
 # run COMMAND...: what it says is shown where it fails
 run() { "$@" >out 2>&1 || { head -n 20 out; return 1; }; }
-same() { python3 "$root/tests/run/compare_runs.py" 1e-11 "$1" one.log "$2.log" one.st "$2.st" >/dev/null; }
+same() { python3 "$root/tests/run/compare_runs.py" 1e-11 "$1" "$2.log" "$3.log" "$2.st" "$3.st" >/dev/null; }
 
-settings='-D batch=7 -D context=3 -D width=5 -D hidden=6 -D vocabulary=23 -D samples=8 --dtype f64'
-for n in 1 2 3 4; do
-  # shellcheck disable=SC2086 # a list of options
-  check "lm1b for $n" build "$root/samples/lm1b.dnn" "lm1b$n" $settings --ranks $n
-done
-check "one rank" run ./lm1b1 --data synthetic --steps 6 --quiet --log one.log --save one.st
+# builds MODEL OPTIONS...: for each number of ranks that `counts` has, and what one rank computes
+builds() {
+  name=$1
+  shift
+  for n in 1 $counts; do
+    check "$name for $n" build "$root/samples/$name.dnn" "$name$n" "$@" --dtype f64 --ranks "$n"
+  done
+  check "$name, one rank" run "./${name}1" --data synthetic --steps 6 --quiet --log "$name.log" --save "$name.st"
+}
+# over NAME WAY RANKS: on the hosts in use the same is computed
+over() {
+  check "$1, $3 ranks on $used hosts, $2" run "$2" "$3" "./$1$3" --data synthetic --steps 6 --quiet --log "$1$2$3.log" --save "$1$2$3.st"
+  check "$1, $3 ranks on $used hosts, $2: other values" same 6 "$1" "$1$2$3"
+}
 
+counts='2 3 4'
+builds lm1b -D batch=7 -D context=3 -D width=5 -D hidden=6 -D vocabulary=23 -D samples=8
+counts='3 4'
+builds dlrm -D batch=7 -D numbers=3 -D tables=2 -D rows=200 -D width=4 -D hidden=8 --machine=titanxp8x6 --search=parallax -q
+builds resnet -D batch=5 -D size=32 -D depth=18 -D width=2 -D classes=3
 for case in "2 4" "3 3"; do
   use_hosts "${case% *}"
-  n=${case#* }
-  for way in over_tcp over_mpi; do
-    check "$n ranks on $used hosts, $way" $way "$n" ./lm1b"$n" --data synthetic --steps 6 --quiet --log "$way$n.log" --save "$way$n.st" >out 2>&1
-    check "$n ranks on $used hosts, $way: other values" same 6 "$way$n"
-  done
+  for name in lm1b dlrm resnet; do over "$name" over_tcp "${case#* }"; done
+  over lm1b over_mpi "${case#* }"
 done
+
+# detects TEXT RANKS: a machine file of them has that line
+detects() { run over_tcp "$2" ./detect && grep -q "$1" out; }
+"$PARCC" detect -o detect.cu && "$PARCC_CC" --target=host $quick detect.cu -o detect || fail "detect.cu does not build"
+use_hosts 2
+check "no nodes of two" detects '^  level node = 2 core {' 4
+check "no two of them: $(cat out)" grep -q '^  level cluster = 2 node {' out
+check "the hosts are not named" grep -q '^#   rank 3 on host2: ' out
+check "parcc does not take it: $(cat out)" sh -c '"$1" "$2" --machine=./out --search=data -q -o out.cu' sh "$PARCC" "$root/samples/mlp.dnn"
+over_tcp 3 ./detect >out 2>&1
+check "a host with more ranks: $(cat out)" grep -q '^detect: 2 ranks on host1, but 1 on host2: a machine has as many devices on every node$' out
 
 # ends WAY FAULT SECONDS TEXT: host2 has the fault once a checkpoint is there; the run ends so many seconds later with one message of host1
 use_hosts 2
@@ -61,12 +82,12 @@ ends over_mpi host_kill 25 'rank [23] on host2 has died, last seen in'
 use_hosts 2
 rm -rf run
 check "a run on two hosts" run over_tcp 4 ./lm1b4 --data synthetic --steps 2 --quiet --save run
-tail -n 4 one.log >late.log
+tail -n 4 lm1b.log >late.log
 # rest HOSTS WAY RANKS: they train the steps that are left
 rest() {
   use_hosts "$1"
   check "$1 hosts go on, $2" run "$2" "$3" ./lm1b"$3" --data synthetic --steps 6 --quiet --load run --log "rest$1$2.log" --save rest.st
-  check "$1 hosts go on, $2: other values" python3 "$root/tests/run/compare_runs.py" 1e-11 4 late.log "rest$1$2.log" one.st rest.st
+  check "$1 hosts go on, $2: other values" python3 "$root/tests/run/compare_runs.py" 1e-11 4 late.log "rest$1$2.log" lm1b.st rest.st
 }
 rest 1 over_tcp 2
 rest 1 over_mpi 2
