@@ -50,6 +50,14 @@ hosts_down() {
 host_kill() { ip netns pids "$net-$1" 2>/dev/null | xargs -r kill -9 2>/dev/null; }
 cable_out() { ip -n "$net-$1" link set cable down; }
 cable_in() { ip -n "$net-$1" link set cable up; }
+# cables_limit RATE: of what leaves each host, and of what comes to it
+cables_limit() {
+  for i in $(seq "$n_hosts"); do
+    for end in "$net-$i cable" "$net port$i"; do
+      tc -n "${end% *}" qdisc add dev "${end#* }" root tbf rate "$1" burst 128kb latency 50ms || return 1
+    done
+  done
+}
 
 # over_tcp RANKS COMMAND...: divided over the hosts, by the environment of launchers
 over_tcp() {
