@@ -3,13 +3,16 @@
 
 Timeline *timeline_new(Arena *arena, int n_resources) {
   Timeline *t = NEW(arena, Timeline);
-  *t = (Timeline){.arena = arena, .n_queues = n_resources, .free_node = NONE, .free_edge = NONE};
-  t->queues = NEW_ARRAY(arena, Queue, n_resources);
-  for (int i = 0; i < n_resources; i++) t->queues[i] = (Queue){NONE, NONE, NONE};
+  *t = (Timeline){.arena = arena, .n_queues = n_resources, .free_node = NONE, .free_edge = NONE, .round = 1};
+  t->queues = NEW_ARRAY(arena, Queue, n_resources + 1);
   return t;
 }
 
-TimelineSpan timeline_span(const Timeline *t, int task) { return t->nodes.at[task].span; }
+TimelineSpan timeline_span(const Timeline *t, int task) {
+  const Node *node = &t->nodes.at[task];
+  const int64_t end = end_of(t, node);
+  return (TimelineSpan){ready_of(t, node), end - node->task.duration, end};
+}
 int timeline_tasks(const Timeline *t) { return t->n_alive; }
 int64_t timeline_effort(const Timeline *t) { return t->effort; }
 
@@ -18,49 +21,58 @@ void timeline_log(Timeline *t, Change change) { vec_push(t->arena, &t->changes, 
 int64_t timeline_end(const Timeline *t) {
   int64_t end = 0;
   for (int i = 0; i < t->n_queues; i++)
-    if (t->queues[i].last != NONE) end = max_i64(end, t->nodes.at[t->queues[i].last].span.end);
+    if (t->queues[i].last != NONE) end = max_i64(end, end_of(t, &t->nodes.at[t->queues[i].last]));
   return end;
 }
 
 // ---- the queue of a resource ---------------------------------------------------------------------------------------
 
-static bool is_before(const Node *a, const Node *b) {
-  return a->span.ready != b->span.ready ? a->span.ready < b->span.ready : a->task.key < b->task.key;
+static bool is_before(const Timeline *t, int task, int64_t ready, uint64_t key) {
+  const Node *node = &t->nodes.at[task];
+  const int64_t its = ready_of(t, node);
+  return its != ready ? its < ready : node->task.key < key;
+}
+
+// The stretches up to that of a task, back to that of the one before it in its queue, have this as their first one there.
+static void note_first(Timeline *t, int q, const Node *node, int first) {
+  int *of = &t->first[q * t->most_stretches];
+  for (int i = node->prev == NONE ? 0 : t->nodes.at[node->prev].when.stretch + 1; i <= node->when.stretch; i++) of[i] = first;
 }
 
 void queue_take(Timeline *t, int task) {
   Node *node = &t->nodes.at[task];
-  node->placed = false;
-  if (node->task.resource == TIMELINE_NO_RESOURCE) return;
-  Queue *q = &t->queues[node->task.resource];
+  const int index = queue_of(t, node);
+  Queue *q = &t->queues[index];
+  note_first(t, index, node, node->next);
   *(node->prev == NONE ? &q->first : &t->nodes.at[node->prev].next) = node->next;
   *(node->next == NONE ? &q->last : &t->nodes.at[node->next].prev) = node->prev;
   q->near = node->prev;
+  node->placed = false;
 }
 
 void queue_put_behind(Timeline *t, int task, int prev) {
   Node *node = &t->nodes.at[task];
-  node->placed = true;
-  if (node->task.resource == TIMELINE_NO_RESOURCE) return;
-  Queue *q = &t->queues[node->task.resource];
+  const int index = queue_of(t, node);
+  Queue *q = &t->queues[index];
   int *link = prev == NONE ? &q->first : &t->nodes.at[prev].next;
   node->prev = prev;
   node->next = *link;
   *link = task;
   *(node->next == NONE ? &q->last : &t->nodes.at[node->next].prev) = task;
   q->near = task;
+  node->placed = true;
+  note_first(t, index, node, task);
 }
 
 // Tasks come in the order of their times, most of them: the next place is near the last one.
 void queue_put(Timeline *t, int task) {
   const Node *nodes = t->nodes.at, *node = &nodes[task];
-  int prev = NONE;
-  if (node->task.resource != TIMELINE_NO_RESOURCE) {
-    const Queue *q = &t->queues[node->task.resource];
-    prev = q->near;
-    while (prev != NONE && !is_before(&nodes[prev], node)) prev = nodes[prev].prev;
-    for (int next = prev == NONE ? q->first : nodes[prev].next; next != NONE && is_before(&nodes[next], node); next = nodes[next].next) prev = next;
-  }
+  const Queue *q = &t->queues[queue_of(t, node)];
+  const int64_t ready = ready_of(t, node);
+  const uint64_t key = node->task.key;
+  int prev = q->near;
+  while (prev != NONE && !is_before(t, prev, ready, key)) prev = nodes[prev].prev;
+  for (int next = prev == NONE ? q->first : nodes[prev].next; next != NONE && is_before(t, next, ready, key); next = nodes[next].next) prev = next;
   queue_put_behind(t, task, prev);
 }
 
@@ -116,7 +128,8 @@ int timeline_add(Timeline *t, TimelineTask task) {
   if (task.duration < 1) fatal("timeline: a task that takes no time");
   if (t->free_node == NONE) vec_push(t->arena, &t->nodes, (Node){0});
   else number = take_number(&t->free_node, t->nodes.at[t->free_node].out);
-  t->nodes.at[number] = (Node){.task = task, .queued = NONE, .next = NONE, .prev = NONE, .out = NONE, .in = NONE, .alive = true};
+  t->nodes.at[number] = (Node){.task = task, .queued = NONE, .next = NONE, .prev = NONE, .out = NONE, .in = NONE, .alive = true, .was = NEVER, .round = t->round};
+  if (task.resource == TIMELINE_NO_RESOURCE) t->longest_free = max_i64(t->longest_free, task.duration);
   t->n_alive++;
   touch(t, number);
   timeline_log(t, (Change){.kind = TASK_ADDED, .item = number});
@@ -144,15 +157,22 @@ void timeline_remove(Timeline *t, int task) {
     edge_unlink_in(t, e);
     touch(t, t->edges.at[e].to);
   }
-  if (node->next != NONE) touch(t, node->next);
-  timeline_log(t, (Change){.kind = TASK_TAKEN, .item = task, .prev = node->prev, .span = node->span});
+  if (node->next != NONE && node->task.resource != TIMELINE_NO_RESOURCE) touch(t, node->next);
+  timeline_log(t, (Change){.kind = TASK_TAKEN, .item = task, .prev = node->prev, .when = node->when});
   queue_take(t, task);
   node->alive = false;
   t->n_alive--;
   timeline_log(t, (Change){.kind = TASK_REMOVED, .item = task});
 }
 
+static void end_round(Timeline *t) {
+  t->changes.len = 0;
+  t->round++;
+}
+
+// Where much was changed, tasks are spread over stretches anew: the times are the same.
 void timeline_keep(Timeline *t) {
+  enum { ENOUGH = 32 };
   for (int i = 0; i < t->changes.len; i++) {
     const int task = t->changes.at[i].item;
     if (t->changes.at[i].kind != TASK_REMOVED) continue;
@@ -161,7 +181,12 @@ void timeline_keep(Timeline *t) {
     for (int e = t->nodes.at[task].out, next; e != NONE; e = next) next = t->edges.at[e].next_out, edge_free(t, e);
     node_free(t, task);
   }
-  t->changes.len = 0;
+  for (int i = 0; i < t->stretches.len; i++) t->stretches.at[i].moved = 0;
+  t->changed += t->changes.len;
+  end_round(t);
+  if (t->changed <= ENOUGH * t->n_alive) return;
+  t->changed = 0;
+  timeline_run(t);
 }
 
 static void undo_removal(Timeline *t, int task) {
@@ -190,11 +215,13 @@ void timeline_undo(Timeline *t) {
     case TASK_ADDED: node_free(t, c->item), t->nodes.at[c->item].alive = false, t->n_alive--; break;
     case TASK_REMOVED: undo_removal(t, c->item); break;
     case EDGE_ADDED: undo_edge(t, c->item); break;
-    case TASK_TAKEN: t->nodes.at[c->item].span = c->span, queue_put_behind(t, c->item, c->prev); break;
+    case TASK_TAKEN: t->nodes.at[c->item].when = c->when, queue_put_behind(t, c->item, c->prev); break;
     case TASK_PUT: queue_take(t, c->item); break;
-    case SPAN_CHANGED: t->nodes.at[c->item].span = c->span; break;
+    case TASK_ENDS: t->nodes.at[c->item].when = c->when; break;
     case TASK_LACKS: t->nodes.at[c->item].missing = 0; break;
+    case REST_SHIFTED: timeline_shift(t, c->item, -c->time); break;
+    case STRETCH_BEGINS: t->stretches.at[c->item].begin = c->time; break;
     }
   }
-  t->changes.len = 0;
+  end_round(t);
 }

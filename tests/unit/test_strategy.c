@@ -11,6 +11,7 @@
 #include "../../passes/sim/strategy.h"
 #include "check.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -66,14 +67,14 @@ static Configuration *data_parallel(Network *n) {
   return soap_of_plan(n->arena, &n->costs, &plan);
 }
 
-static int64_t full(const Network *n, const Strategy *s, int *tasks) {
-  Arena *arena = arena_new();
+// In memory that is there, but for the first time.
+static int64_t full(const Network *n, Arena *arena, const Strategy *s, int *tasks) {
   Configuration *of = NEW_ARRAY(arena, Configuration, n->layers.list.len);
   for (int l = 0; l < n->layers.list.len; l++) of[l] = *strategy_configuration(s, l);
   const Strategy *anew = strategy_new(arena, n->tasks, of);
   const int64_t time = strategy_time(anew);
   *tasks = strategy_tasks(anew);
-  arena_free(arena);
+  arena_reset(arena);
   return time;
 }
 
@@ -91,6 +92,7 @@ static int64_t change(Network *n, Strategy *s, Draw *draw, int64_t limit) {
 
 static void check_network(const char *sample, const char *machine, int devices, int changes) {
   Network *n = network_open(sample, machine, devices);
+  Arena *arena = arena_new();
   Draw draw = {(uint64_t)devices};
   Strategy *s = strategy_new(n->arena, n->tasks, data_parallel(n));
   for (int i = 0; i < changes; i++) {
@@ -104,8 +106,9 @@ static void check_network(const char *sample, const char *machine, int devices, 
     } else {
       strategy_keep(s);
     }
-    if (!CHECK_INT(strategy_time(s), full(n, s, &anew)) || !CHECK_INT(strategy_tasks(s), anew)) exit(1);
+    if (!CHECK_INT(strategy_time(s), full(n, arena, s, &anew)) || !CHECK_INT(strategy_tasks(s), anew)) exit(1);
   }
+  arena_free(arena);
   network_close(n);
 }
 
@@ -126,36 +129,72 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// Changes of a good strategy, as a search comes to see most of them: that are no longer than a limit stay.
-static void print_ratio(const char *sample, int devices) {
-  enum { CHANGES = 300, FULL = 10 };
-  Network *n = network_open(sample, "p100x4x4", 16);
-  if (devices > 16) network_close(n), n = network_open(sample, "k80x16x4", devices);
+// As the search does it (passes/search/flexflow.c): a layer gets another configuration. Whether there is a change; and what a step takes then.
+static bool propose(Network *n, Strategy *s, Draw *draw, int64_t limit, int64_t *time) {
+  const int l = (int)draw_below(draw, (uint64_t)n->layers.list.len);
+  const Layer *layer = &n->layers.list.at[l];
+  const Configuration *now = strategy_configuration(s, l);
+  const Configuration to = draw_below(draw, 4) == 0 ? soap_draw(draw, layer, &n->mesh) : soap_draw_axis(draw, layer, &n->mesh, now);
+  if (memcmp(now->dim, to.dim, sizeof to.dim) == 0) return false;
+  *time = strategy_change(s, 1, &l, &to, limit);
+  return true;
+}
+
+// So many changes, of which those are kept that its rule allows: seconds each. The chance with which a longer time is taken is drawn first.
+static double search_seconds(Network *n, Strategy *s, Draw *draw, int changes) {
+  const double first = (double)strategy_time(s), began = seconds();
+  for (int i = 0; i < changes;) {
+    const double beta = 45 * (1 << i / 1000 % 4) / first;
+    const int64_t limit = strategy_time(s) + (int64_t)(-log(1 - draw_share(draw)) / beta);
+    int64_t time;
+    if (!propose(n, s, draw, limit, &time)) continue;
+    if (time <= limit) strategy_keep(s);
+    else strategy_undo(s);
+    i++;
+  }
+  return (seconds() - began) / changes;
+}
+
+// Each simulated to its end, and taken back.
+static double delta_seconds(Network *n, Strategy *s, Draw *draw, int changes) {
+  const double began = seconds();
+  for (int i = 0; i < changes;) {
+    int64_t time;
+    if (!propose(n, s, draw, INT64_MAX, &time)) continue;
+    strategy_undo(s);
+    i++;
+  }
+  return (seconds() - began) / changes;
+}
+
+static double full_seconds(const Network *n, const Strategy *s, int times) {
+  Arena *arena = arena_new();
+  int tasks;
+  full(n, arena, s, &tasks);
+  const double began = seconds();
+  for (int i = 0; i < times; i++) full(n, arena, s, &tasks);
+  const double each = (seconds() - began) / times;
+  arena_free(arena);
+  return each;
+}
+
+// From data parallelism on; first some changes that are not counted.
+static void print_ratio(const char *sample, const char *machine, int devices) {
+  enum { BEFORE = 1000, CHANGES = 500, FULL = 20 };
+  Network *n = network_open(sample, machine, devices);
   Draw draw = {1};
   Strategy *s = strategy_new(n->arena, n->tasks, data_parallel(n));
-  double delta = 0, all = 0;
-  for (int i = 0; i < CHANGES; i++) {
-    const int64_t limit = strategy_time(s) / 1000 * 1002;
-    const double began = seconds();
-    if (change(n, s, &draw, limit) > limit) strategy_undo(s);
-    else strategy_keep(s);
-    delta += seconds() - began;
-  }
-  for (int i = 0; i < FULL; i++) {
-    int tasks;
-    const double began = seconds();
-    full(n, s, &tasks);
-    all += seconds() - began;
-  }
-  printf("%s on %d devices: %d tasks, %.3f ms a change, %.3f ms all, ratio %.1f\n", sample, devices, strategy_tasks(s), 1e3 * delta / CHANGES,
-         1e3 * all / FULL, all / FULL / (delta / CHANGES));
+  search_seconds(n, s, &draw, BEFORE);
+  const double searched = search_seconds(n, s, &draw, CHANGES), delta = delta_seconds(n, s, &draw, CHANGES), all = full_seconds(n, s, FULL);
+  printf("%-12s %2d devices  %5d tasks  full %6.2f ms  delta %6.3f ms, ratio %4.1f  in a search %6.3f ms, ratio %4.1f\n", sample, devices,
+         strategy_tasks(s), 1e3 * all, 1e3 * delta, all / delta, 1e3 * searched, all / searched);
   network_close(n);
 }
 
 int main(int argc, char **argv) {
   if (argc > 1 && str_eq(argv[1], "RATIO")) {
     static const char *const samples[] = {"inception_v3", "nmt", "rnnlm"};
-    for (int i = 0; i < 6; i++) print_ratio(samples[i / 2], i % 2 == 0 ? 16 : 64);
+    for (int i = 0; i < 6; i++) print_ratio(samples[i / 2], i % 2 == 0 ? "p100x4x4" : "k80x16x4", i % 2 == 0 ? 16 : 64);
     return 0;
   }
   if (argc > 1 && str_eq(argv[1], "LONG")) n_changes = 10000;
