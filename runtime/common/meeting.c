@@ -1,6 +1,7 @@
 #include "meeting.h"
 
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdint.h>
@@ -20,7 +21,7 @@
 enum { TOKEN = 16, MOST_CALLERS = 256 };
 static const double hello_seconds = 10;  // for who has connected to say who it is
 static const double connect_seconds = 5; // for one address
-static const double between_tries = 0.2;
+static const double first_wait = 0.01, longest_wait = 0.2; // before rank 0 is tried again
 static const double answer_seconds = 10; // more than rank 0 waits for the others
 
 // The first words of either side. A processor of another byte order does not know the magic.
@@ -235,11 +236,11 @@ static bool visit_first(Answer *answer, const char **reason) {
 static void visit(void) {
   const char *reason = "";
   Answer answer;
-  while (!visit_first(&answer, &reason)) {
+  for (double wait = first_wait; !visit_first(&answer, &reason); wait = fmin(2 * wait, longest_wait)) {
     if (clock_seconds() > meeting.until)
       fail_alone(FAIL_RUN, "on %s: cannot reach rank 0 on %s at port %s within %.0f s: %s", meeting.mine.host,
                  meeting.launch->address, meeting.launch->port, meeting.launch->seconds, reason);
-    nanosleep(&(struct timespec){.tv_nsec = (long)(between_tries * 1e9)}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = (long)(wait * 1e9)}, NULL);
   }
   memcpy(meeting.mine.token, answer.token, TOKEN);
   if (!tcp_receive_all(mesh_connection(0), meeting.members, (size_t)meeting.launch->ranks * sizeof *meeting.members,
