@@ -112,10 +112,10 @@ static void check_send(Axis axis, long count) {
   CHECK_NCCL(ncclSend(send, (size_t)count, ncclDouble, axis.me, axis.comm, parcc.comm));
   CHECK_NCCL(ncclSend(send + 8, (size_t)count / 2, ncclDouble, axis.me, axis.comm, parcc.comm));
   CHECK_NCCL(ncclRecv(recv, (size_t)count, ncclDouble, axis.me, axis.comm, parcc.comm));
-  CHECK_NCCL(ncclRecv(recv + 8 * MOST / 2, (size_t)count / 2, ncclDouble, axis.me, axis.comm, parcc.comm));
+  CHECK_NCCL(ncclRecv(recv + 8 * (MOST / 2), (size_t)count / 2, ncclDouble, axis.me, axis.comm, parcc.comm));
   CHECK_NCCL(ncclGroupEnd());
   for (long i = 0; i < count / 2; i++)
-    EXPECT(get(recv + 8 * MOST / 2, ncclDouble, i) == value_of(parcc.rank, i + 1, ncclSum));
+    EXPECT(get(recv + 8 * (MOST / 2), ncclDouble, i) == value_of(parcc.rank, i + 1, ncclSum));
 }
 
 // Sums whose order matters: all ranks must have the same bits, and again the same when it is done again.
