@@ -18,7 +18,9 @@ from checks import check, finish
 from plans import Sample
 from sample_plans import Run
 
-# By model: its size, of a batch of 5, and how many tables have a sparse gradient.
+# What is a sum over the whole batch, and so cannot come in microbatches.
+WHOLE_BATCH = {"  loss experts_used = balance * uneven;\n": ""}
+# By model: its size, of a batch of 5, how many tables have a sparse gradient, and text that takes the place of other text.
 MODELS = {
     "lm1b": ("context=4 width=4 hidden=6 vocabulary=60 samples=8", 2),
     "dlrm": ("tables=3 rows=20 width=4 hidden=8", 3),
@@ -29,7 +31,12 @@ MODELS = {
     "rnn_big": ("context=3 width=4 layers=2", 1),
     "gnmt8": ("context=2 width=4 vocabulary=40 layers=3", 2),
     "llama": ("context=3 vocabulary=40 layers=1 width=12 heads=3 kv_heads=1 hidden=7", 1),
-    "bigram": ("vocabulary=40 width=6", 0),  # its table is read as a whole, too
+    "mixtral": ("context=3 vocabulary=40 layers=1 width=12 heads=3 kv_heads=1 experts=3 hidden=5", 1, WHOLE_BATCH),
+    # Tables that are read as a whole, too, or of which a step touches most rows.
+    "bigram": ("vocabulary=40 width=6", 0),
+    "gpt2": ("context=3 vocabulary=40 layers=1 width=6 heads=3", 0),
+    "bert_base": ("context=3 vocabulary=40 layers=1 width=6 heads=3", 0),
+    "bert_large": ("context=3 vocabulary=40 layers=1 width=6 heads=3", 0),
 }
 MACHINE = ["--machine=dgx1-v100", "--devices=4"]
 FEW = [("gpu=3", ["--search=data"]), ("a=2,b=2", ["--plan=random:1"])]
@@ -49,7 +56,8 @@ class Model(plans.Model):
     """Its serial program has whole gradients."""
 
     def __init__(self, name, optimizer, folder):
-        plans.SAMPLES[name] = Sample("batch=5 " + MODELS[name][0])
+        size, _, *edits = MODELS[name]
+        plans.SAMPLES[name] = Sample("batch=5 " + size, **dict(*edits))
         super().__init__(name, folder)
         with open(self.path) as file:
             text = re.sub(r"optimizer = \w+\(.*\)", f"optimizer = {optimizer}", file.read())
