@@ -11,7 +11,7 @@ clang -fsanitize=fuzzer,address "$tmp/probe.c" -o "$tmp/probe" 2>"$tmp/err" || s
 
 sanitize='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 compile() { # shellcheck disable=SC2086 # a list of options
-  clang -std=c17 -D_XOPEN_SOURCE=700 -O1 -g -w $sanitize -I "$root" -I "$root/ir" -I "$root/frontend" -I "$root/grammar" -I "$build/grammar" "$@"
+  clang -std=c17 -D_XOPEN_SOURCE=700 -O1 -gline-tables-only -w $sanitize -I "$root" -I "$root/ir" -I "$root/frontend" -I "$root/grammar" -I "$build/grammar" "$@"
 }
 
 # What is fuzzed, compiled once.
