@@ -26,6 +26,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "run"))
+from checks import launcher
+
 RANKS = (1, 2, 3, 5)
 STEPS = 3
 TO_INTERPRETER, TO_RANKS = 1e-9, 1e-10
@@ -789,10 +792,9 @@ def isolate(path):
 
 
 def train(folder, name, ranks, extra, check="0"):
-    start = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
-    # Read by programs that are built with --check.
-    run(start + [f"./{name}", "--data=synthetic", "--steps", str(STEPS), "--quiet", "--log", f"{name}.log", "--save",
-                 f"{name}.st"] + extra, f"the program of {ranks} ranks", folder, more={"PARCC_HOST_CHECK": check})
+    # Read by programs that are built with --check, whose ranks compare their calls by MPI.
+    run(launcher(ranks, mpi=check == "1") + [f"./{name}", "--data=synthetic", "--steps", str(STEPS), "--quiet", "--log",
+                                             f"{name}.log", "--save", f"{name}.st"] + extra, f"the program of {ranks} ranks", folder, more={"PARCC_HOST_CHECK": check})
     return read_log(f"{folder}/{name}.log"), read_tensors(f"{folder}/{name}.st")
 
 

@@ -20,6 +20,12 @@ def check(what, right):
         print(f"FAILED {what}")
 
 
+def launcher(ranks, mpi=False):
+    """The words that stand before a program to start it on so many ranks: over TCP, where nobody waits busily, or by mpiexec."""
+    by_mpi = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n"]
+    return [*(by_mpi if mpi else [os.path.join(ROOT, "tests", "run", "launch.py")]), str(ranks)] if ranks > 1 else []
+
+
 def call(command):
     """The exit code, and what is printed."""
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -35,8 +35,14 @@ skip() {
   exit 77
 }
 
-# ranks N PROG ARGS...: runs an emitted program on N ranks of this machine
+# ranks N PROG ARGS...: runs an emitted program on N ranks of this machine, over TCP, where nobody waits busily
 ranks() {
+  n=$1
+  shift
+  if [ "$n" -eq 1 ]; then "$@"; else "$root/tests/run/launch.py" "$n" "$@"; fi
+}
+# by_mpi N PROG ARGS...: the same by mpiexec, as in the checking mode, in which ranks compare their calls by MPI
+by_mpi() {
   n=$1
   shift
   if [ "$n" -eq 1 ]; then "$@"; else mpiexec --oversubscribe --bind-to none -n "$n" "$@"; fi

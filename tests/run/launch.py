@@ -1,3 +1,4 @@
+#!/usr/bin/python3 -IS
 """launch.py [--slurm] [--on PREFIX]... [--address A] [--port P] N COMMAND...: N ranks of COMMAND that find each other over TCP, by the
 variables that torchrun sets, or srun. Each PREFIX is a command that runs another one on a host; the ranks are divided over these. `@R=COMMAND` words before COMMAND: rank R runs that (a shell command) instead. As launchers do,
 it ends all ranks some seconds after one has ended with a fault; its exit code is that of the first rank that did so."""
@@ -14,10 +15,13 @@ import time
 GRACE = 5  # seconds
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
+def reserve_port():
+    """A socket at a port that nobody is given while it is open. Rank 0 can listen there, as both allow that an address is used again,
+    and this one does not listen."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("", 0))
+    return reserved
 
 
 def host_of(args, rank):
@@ -41,7 +45,8 @@ def main():
     parser.add_argument("ranks", type=int)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
-    args.port = args.port or free_port()
+    reserved = None if args.port else reserve_port()
+    args.port = args.port or reserved.getsockname()[1]
     args.on = args.on or [""]
     others = {}
     while match := re.fullmatch(r"@(\d+)=(.*)", args.command[0]):

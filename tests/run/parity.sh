@@ -12,11 +12,12 @@
 # f32 only their losses are compared; statistics of 7 numbers, as the smallest inception_v3 has, are too rough for f32 at all.
 # A bias of keys adds the same to all scores of a query: its gradient is what rounding leaves of 0, of which Adam with a small
 # eps makes whole steps. Models that have one get a larger eps, and in f32, too, only their losses are compared.
+# mlp and charlm are started by mpiexec, the others over TCP.
 . "$(dirname "$0")/common.sh"
 
-sample=$1 clip= eps= settings_f32= folder=samples
+sample=$1 clip= eps= settings_f32= folder=samples start=ranks
 case "$sample" in
-mlp) settings='batch=7 width=19' ;;
+mlp) settings='batch=7 width=19' start=by_mpi ;;
 mlp_divides) sample=mlp settings='batch=60 width=16' ;;
 mlp_few) sample=mlp settings='batch=3 width=16' ;;
 lenet) settings='batch=7' ;;
@@ -25,7 +26,7 @@ vgg16) settings='batch=7 size=32 width=4 hidden=24 classes=10' ;;
 resnet) settings='batch=7 size=33 depth=18 width=4 classes=10' ;;
 resnet50) sample=resnet settings='batch=7 size=33 depth=50 width=4 classes=10' clip=0.01 ;;
 inception_v3) settings='batch=7 size=75 width=4 classes=10' clip=0.01 settings_f32='batch=7 size=115 width=8 classes=10' ;;
-charlm) settings='batch=7 context=5 width=12 layers=2' ;;
+charlm) settings='batch=7 context=5 width=12 layers=2' start=by_mpi ;;
 rnnlm) settings='batch=7 context=3 width=10 vocabulary=19' ;;
 nmt) settings='batch=7 context=3 width=8 vocabulary=21' ;;
 gnmt8) settings='batch=7 context=3 width=6 vocabulary=13 layers=3' ;;
@@ -60,7 +61,7 @@ program() {
 # train DTYPE RANKS STEPS
 train() {
   run=$1_$2
-  ranks "$2" "$tmp/$run" --data synthetic --steps "$3" --quiet --log "$tmp/$run.log" --save "$tmp/$run.st" >/dev/null
+  $start "$2" "$tmp/$run" --data synthetic --steps "$3" --quiet --log "$tmp/$run.log" --save "$tmp/$run.st" >/dev/null
 }
 
 # against_one DTYPE STEPS TOLERANCE [--losses]

@@ -5,7 +5,7 @@ A plan divides, replicates or pins every operator, input and stored tensor by it
 is saved after them, agree with the program of one rank to 1e-11, gradient norms to ten times that, and every program allocates
 what was planned, to the byte. A MODEL is one of SAMPLES below, or a file of plans/ without its suffix; `all` stands for each of
 them. Every number of ranks takes its turns through MESHES, and about a tenth of the programs is built for the checking mode of
-the host layer and run in it.
+the host layer and run in it, by mpiexec; the others are started over TCP.
 
 A failure prints the one command that repeats it, and the smallest plan that is found to fail in the same way: lines of the plan
 are taken away for as long as it does (an operator without a line follows its operands).
@@ -24,6 +24,7 @@ import sys
 import tempfile
 
 import compare_runs
+from checks import launcher
 from shrink import shrink
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -164,8 +165,7 @@ class Model:
         warnings = self.command("parcc-cc", build)
         if warnings:
             raise Failure("parcc-cc: a warning", warnings[:2000])
-        launcher = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
-        said = self.command("run", [*launcher, f"./{out}", "--data=synthetic", f"--steps={STEPS}", "--quiet", f"--log={out}.log",
+        said = self.command("run", [*launcher(ranks, mpi=bool(check)), f"./{out}", "--data=synthetic", f"--steps={STEPS}", "--quiet", f"--log={out}.log",
                                     f"--save={out}.st"], PARCC_HOST_CHECK=str(len(check)), PARCC_HOST_SEED=str(seed))
         self.check_memory(f"{self.folder}/{out}.cu", said)
         return (compare_runs.read_log(f"{self.folder}/{out}.log", STEPS), compare_runs.read_tensors(f"{self.folder}/{out}.st"))

@@ -11,18 +11,18 @@ quiet() { "$@" >"$tmp/out" 2>&1 && [ ! -s "$tmp/out" ]; }
 # run COMMAND...: what it says is shown where it fails
 run() { "$@" >"$tmp/out" 2>&1 || { head -n 20 "$tmp/out"; return 1; }; }
 # train NAME RANKS PROGRAM: three steps, NAME.log and NAME.st
-train() { run ranks "$2" "$3" --data synthetic --steps 3 --quiet --log "$tmp/$1.log" --save "$tmp/$1.st"; }
+train() { run by_mpi "$2" "$3" --data synthetic --steps 3 --quiet --log "$tmp/$1.log" --save "$tmp/$1.st"; }
 checked() { PARCC_HOST_CHECK=1 PARCC_HOST_SEED=$n "$@"; }
 same() { run python3 "$root/tests/run/compare_runs.py" 0 3 "$tmp/plain.log" "$tmp/$1.log" "$tmp/plain.st" "$tmp/$1.st"; }
 
 for n in 1 2 3 4; do
   check "compiling collectives for $n" quiet "$PARCC_CC" --target=host --staged -O1 -DRANKS=$n "$runtime/collectives.cu" -o "$tmp/collectives"
-  check "collectives on $n ranks" run ranks $n "$tmp/collectives" --quiet
+  check "collectives on $n ranks" run by_mpi $n "$tmp/collectives" --quiet
 done
 for n in 2 4; do
   check "compiling layouts for $n" quiet "$PARCC_CC" --target=host --staged --check -O0 -DRANKS=$n "$runtime/layouts.cu" -o "$tmp/layouts"
-  check "changes of layout on $n ranks" run ranks $n "$tmp/layouts" --quiet
-  check "changes of layout on $n ranks, checked" checked run ranks $n "$tmp/layouts" --quiet
+  check "changes of layout on $n ranks" run by_mpi $n "$tmp/layouts" --quiet
+  check "changes of layout on $n ranks, checked" checked run by_mpi $n "$tmp/layouts" --quiet
 done
 
 # A batch that does not divide; data parallel, and plans drawn at random: messages, groups and axes of a mesh.
@@ -54,9 +54,9 @@ for staged in '' --staged; do
   check "building for two devices $staged" quiet "$PARCC_CC" --target=host $staged -O1 -Wl,--wrap=cudaGetDeviceCount,--wrap=cudaSetDevice \
     "$tmp/mlp.cu" "$tmp/devices.c" -o "$tmp/two$staged"
 done
-check "four ranks on two devices" ranks 4 "$tmp/two--staged" --data synthetic --steps 1 --quiet >"$tmp/devices"
+check "four ranks on two devices" by_mpi 4 "$tmp/two--staged" --data synthetic --steps 1 --quiet >"$tmp/devices"
 check "two ranks on each of two devices" [ "$(grep '^device' "$tmp/devices" | LC_ALL=C sort | tr -d '\n')" = 'device 0device 0device 1device 1' ]
-ranks 4 "$tmp/two" --data synthetic --steps 1 --quiet >"$tmp/out" 2>&1
+by_mpi 4 "$tmp/two" --data synthetic --steps 1 --quiet >"$tmp/out" 2>&1
 check "four ranks on two devices are not refused" [ $? = 1 ]
 check "it is not said that --staged shares devices" grep -q '4 ranks on this machine, but it has 2 devices.*--staged' "$tmp/out"
 

@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 
-from checks import ROOT, call, check, finish
+from checks import ROOT, call, check, finish, launcher
 
 GPT2 = ["-D", "layers=3", "-D", "width=32", "-D", "heads=2", "-D", "context=8", "-D", "vocabulary=50", "-D", "batch=4"]
 CHARLM = ["-D", "batch=8", "-D", "width=32", "-D", "context=6"]
@@ -46,8 +46,7 @@ def check_written(folder, model, options, planner, ranks):
 
 
 def run(program, ranks, *options):
-    launcher = [] if ranks == 1 else ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
-    return call([*launcher, program, "--data", "synthetic", *options])
+    return call([*launcher(ranks), program, "--data", "synthetic", *options])
 
 
 def build(folder, model, options, planner, ranks):

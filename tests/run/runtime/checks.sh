@@ -56,14 +56,14 @@ make() {
 quick=-O1
 if command -v tcc >/dev/null 2>&1; then quick=--cc=tcc; fi
 
-# on RANKS COMMAND...: a script, so that it can stand behind timeout and in sh -c
-cat >on <<'EOF'
+# on RANKS COMMAND...: over TCP, where nobody waits busily; by_mpi RANKS COMMAND...: by mpiexec. Scripts, so that they can stand behind
+# timeout and in sh -c
+ln -s "$root/tests/run/launch.py" on
+cat >by_mpi <<'EOF'
 #!/bin/sh
-ranks=$1
-shift
-exec mpiexec --oversubscribe --bind-to none -n "$ranks" "$@"
+exec mpiexec --oversubscribe --bind-to none -n "$@"
 EOF
-chmod +x on
+chmod +x by_mpi
 PATH=$PATH:$work
 
 # ends_by LAUNCHER SECONDS HOW RANK TEXT OPTIONS...: a rank of ./stall misbehaves so, and the run has ended within the seconds. Whether it has

@@ -17,7 +17,7 @@ none_left() {
 }
 
 ends() {
-  ends_by on "$@"
+  ends_by by_mpi "$@"
   once "$4"
   none_left "rank $3, $2"
 }
@@ -35,7 +35,7 @@ ends 18 stop 0 "rank 0 has not answered for [0-9]* s, last seen in" --timeout 4
 ends 18 hang 2 "no rank has got on for [0-9]* s (--timeout): rank 2 is behind, in dense1 (stall.dnn:5), step 3; rank 0 is in loss (stall.dnn:8), step 3$" --timeout 4
 ends 18 hang 0 "no rank has got on for [0-9]* s (--timeout): rank 0 is behind, in dense1 (stall.dnn:5), step 3; rank 1 is in loss" --timeout 4
 STALL=hang wrong 1 "test: rank 0 has not got on for" "one rank that hangs" sh -c "'$parcc_cc' --target=host '$here/stall.cu' -o one && ./one --timeout 2 --quiet"
-STALL=hang wrong 1 "no rank has got on for" "all ranks hang" on 4 ./stall --timeout 3 --quiet
+STALL=hang wrong 1 "no rank has got on for" "all ranks hang" by_mpi 4 ./stall --timeout 3 --quiet
 once ".*: all are in dense1 (stall.dnn:5), step 3$"
 
 section "ranks that differ"

@@ -34,15 +34,15 @@ fi
 section "collectives"
 for n in 1 2 3 4 5; do
   make collectives collectives -DRANKS=$n
-  right "collectives on $n ranks" on $n ./collectives --quiet
+  right "collectives on $n ranks" by_mpi $n ./collectives --quiet
 done
 right "collectives on 1 rank without mpiexec" sh -c "'$parcc_cc' --target=host '$here/collectives.cu' -o one && ./one --quiet"
 
 section "changes of layout"
 for n in 2 3 4 5 6; do
   make layouts$n layouts --check -DRANKS=$n
-  right "changes of layout on $n ranks" on $n ./layouts$n --quiet
-  right "changes of layout on $n ranks, in the checking mode" env PARCC_HOST_CHECK=1 PARCC_HOST_SEED=$n on $n ./layouts$n --quiet
+  right "changes of layout on $n ranks" by_mpi $n ./layouts$n --quiet
+  right "changes of layout on $n ranks, in the checking mode" env PARCC_HOST_CHECK=1 PARCC_HOST_SEED=$n by_mpi $n ./layouts$n --quiet
 done
 
 section "data"
@@ -61,7 +61,7 @@ assert len({l["ids"] for l in lines[:5]}) > 1, lines
 EOF
 }
 reads() { # NAME RANKS PROGRAM SET
-  right "$1" sh -c "rm -f log; on $2 ./$3 --quiet --data data/$4 --steps 5 --eval --log log"
+  right "$1" sh -c "rm -f log; by_mpi $2 ./$3 --quiet --data data/$4 --steps 5 --eval --log log"
   if same log >out 2>&1; then pass; else fail "$1: other values"; fi
 }
 for n in 1 2 3 4; do
@@ -110,22 +110,22 @@ for kind in idx gz; do
 done
 refuses gz1 gz_cut truncated
 refuses gz1 gz_crc "cannot read"
-wrong 1 "reader: cannot read nowhere/x.npy: No such file or directory" "missing data" on 2 ./npy2 --data nowhere
+wrong 1 "reader: cannot read nowhere/x.npy: No such file or directory" "missing data" by_mpi 2 ./npy2 --data nowhere
 wrong 1 "it is a directory" "a directory for a file" sh -c 'mkdir -p d/x.npy && ./npy1 --data d'
-wrong 2 "give --data DIR" "no --data" on 2 ./npy2
-for n in 1 2 3; do right "synthetic on $n" on $n ./npy$n --quiet --data synthetic --eval --steps 9 --log syn$n; done
+wrong 2 "give --data DIR" "no --data" by_mpi 2 ./npy2
+for n in 1 2 3; do right "synthetic on $n" by_mpi $n ./npy$n --quiet --data synthetic --eval --steps 9 --log syn$n; done
 right "synthetic data do not depend on ranks" python3 "$here/compare_logs.py" 1e-13 syn1 syn2 syn3
-right "nor on the division" sh -c "./npy1 --quiet --data=synthetic --steps 9 --log a && on 3 ./npy3d3 --quiet --data synthetic --steps=9 --log b && python3 '$here/compare_logs.py' 1e-13 a b"
+right "nor on the division" sh -c "./npy1 --quiet --data=synthetic --steps 9 --log a && by_mpi 3 ./npy3d3 --quiet --data synthetic --steps=9 --log b && python3 '$here/compare_logs.py' 1e-13 a b"
 right "another seed" ./npy1 --quiet --data synthetic --steps 9 --log c --seed 2
 wrong 1 "AssertionError" "gives other data" python3 "$here/compare_logs.py" 1e-13 a c
 
 section "options"
 right "--help" ./npy2 --help
 grep -q -e '--data DIR|synthetic' out && pass || fail "--help lists --data"
-right "--help on 3 ranks of 2" on 3 ./npy2 --help
+right "--help on 3 ranks of 2" by_mpi 3 ./npy2 --help
 [ "$(grep -c Usage out)" = 1 ] && pass || fail "--help is printed once"
 right "--version" ./npy2 --version
-wrong 2 "unknown option '--stepz'" "an unknown option" on 2 ./npy2 --stepz 3
+wrong 2 "unknown option '--stepz'" "an unknown option" by_mpi 2 ./npy2 --stepz 3
 [ "$(grep -c 'unknown option' out)" = 1 ] && pass || fail "a fault of all ranks is printed once"
 wrong 2 "unexpected argument 'x'" "an argument" ./npy1 x
 wrong 2 "--steps wants a number" "--steps=-1" ./npy1 --steps=-1
@@ -133,50 +133,50 @@ wrong 2 "--steps wants a number" "--steps 1e3" ./npy1 --steps 1e3
 wrong 2 "--steps wants a N" "--steps at the end" ./npy1 --steps
 wrong 2 "--quiet takes no value" "--quiet=1" ./npy1 --quiet=1
 wrong 2 "not both" "--steps and --epochs" ./npy1 --steps 1 --epochs 1
-wrong 1 "cannot write nowhere/log" "a log that cannot be written" on 2 ./npy2 --data synthetic --log nowhere/log
-wrong 1 "cannot write nowhere/s" "a checkpoint that cannot be written" on 2 ./npy2 --data synthetic --save nowhere/s.st
-wrong 1 "cannot write nowhere/s" "a directory of checkpoints that cannot be made" on 2 ./npy2 --data synthetic --save nowhere/s
+wrong 1 "cannot write nowhere/log" "a log that cannot be written" by_mpi 2 ./npy2 --data synthetic --log nowhere/log
+wrong 1 "cannot write nowhere/s" "a checkpoint that cannot be written" by_mpi 2 ./npy2 --data synthetic --save nowhere/s.st
+wrong 1 "cannot write nowhere/s" "a directory of checkpoints that cannot be made" by_mpi 2 ./npy2 --data synthetic --save nowhere/s
 wrong 1 "cannot write d.st: Is a directory" "a directory for a file" sh -c 'mkdir d.st && ./npy1 --data synthetic --save d.st'
 [ ! -w /dev/full ] || wrong 1 "No space left" "a full disk" ./npy1 --quiet --data synthetic --log /dev/full
-wrong 2 "reader: this program is for 2 ranks, started with 3; start it by: mpiexec -n 2 ./npy2 --data data/npy_f8" "3 ranks of 2" on 3 ./npy2 --data data/npy_f8
+wrong 2 "reader: this program is for 2 ranks, started with 3; start it by: mpiexec -n 2 ./npy2 --data data/npy_f8" "3 ranks of 2" by_mpi 3 ./npy2 --data data/npy_f8
 wrong 2 "this program is for 2 ranks, started with 1" "1 rank of 2" ./npy2 --data data/npy_f8
-wrong 2 "for 1 rank, started with 2; start it by: ./npy1 --data 'a b'" "2 ranks of 1" on 2 ./npy1 --data 'a b'
+wrong 2 "for 1 rank, started with 2; start it by: ./npy1 --data 'a b'" "2 ranks of 1" by_mpi 2 ./npy1 --data 'a b'
 right "no steps" ./npy1 --data synthetic --steps 0
 right "two epochs" sh -c './npy1 --quiet --data data/npy_f8 --epochs 2 --log log && [ $(wc -l <log) = 5 ]'
 
 section "faults of a run"
 make fault1 faults -DRANKS=2 -DCASE=1
-wrong 1 "test: rank 1: in dense1 (faults.dnn:5): faults.cu:" "cuBLAS refuses" on 2 ./fault1
+wrong 1 "test: rank 1: in dense1 (faults.dnn:5): faults.cu:" "cuBLAS refuses" by_mpi 2 ./fault1
 grep -q 'CUBLAS_STATUS_INVALID_VALUE' out && pass || fail "the reason is told"
 make fault2 faults -DRANKS=3 -DCASE=2
-wrong 1 "in loss (faults.dnn:8)" "NCCL refuses" on 3 ./fault2
+wrong 1 "in loss (faults.dnn:8)" "NCCL refuses" by_mpi 3 ./fault2
 make fault3 faults -DRANKS=3 -DCASE=3
-wrong 1 "test: step 3: the loss is not a number (learning rate" "the loss is NaN" on 3 ./fault3
+wrong 1 "test: step 3: the loss is not a number (learning rate" "the loss is NaN" by_mpi 3 ./fault3
 [ "$(grep -c 'not a number' out)" = 1 ] && pass || fail "NaN is printed once"
 make fault4 faults -DCASE=4
 right "more memory than there is" sh -c "ASAN_OPTIONS=allocator_may_return_null=1 ./fault4 2>&1 | grep -q 'MB of device memory'"
 make fault5 faults -DRANKS=2 -DCASE=5
-wrong 1 "step 4: the loss is infinite" "the loss is infinite" on 2 ./fault5
+wrong 1 "step 4: the loss is infinite" "the loss is infinite" by_mpi 2 ./fault5
 make fault6 faults -DCASE=6
 wrong 3 "the program has no input 0" "an internal error" ./fault6
 make fault7 faults -DRANKS=2
-right "no fault" on 2 ./fault7
+right "no fault" by_mpi 2 ./fault7
 
 section "files of weights"
 make stored1 stored
 for n in 2 3 4 5; do make stored$n stored -DRANKS=$n -DSPLIT=$((n % 3)); done
 right "save on 1 rank" ./stored1 --quiet --save 1.safetensors
 for n in 2 3 4 5; do
-  right "save on $n ranks" on $n ./stored$n --quiet --save $n.safetensors
+  right "save on $n ranks" by_mpi $n ./stored$n --quiet --save $n.safetensors
   right "saved alike by $n" cmp 1.safetensors $n.safetensors
-  right "load on $n ranks" on $n ./stored$n --quiet --seed 9 --init 1.safetensors --save $n.again.st
+  right "load on $n ranks" by_mpi $n ./stored$n --quiet --seed 9 --init 1.safetensors --save $n.again.st
   right "loaded and saved alike by $n" cmp 1.safetensors $n.again.st
 done
 [ -z "$(find . -name '*.partial*')" ] && pass || fail "nothing half-written is left"
 right "another seed" ./stored1 --quiet --seed 9 --save 9.safetensors
 wrong 1 differ "is another file" cmp 1.safetensors 9.safetensors
 python3 "$here/make_data.py" checkpoints 1.safetensors bad >out 2>&1 || fail "make_data.py checkpoints"
-spoilt() { wrong 1 "$2" "checkpoint: $1" on 2 ./stored2 --quiet --init "bad/$1.safetensors"; }
+spoilt() { wrong 1 "$2" "checkpoint: $1" by_mpi 2 ./stored2 --quiet --init "bad/$1.safetensors"; }
 spoilt truncated truncated
 spoilt long "without holes"
 spoilt header_size "longer than the file"
@@ -197,12 +197,12 @@ spoilt twice "a occurs twice"
 spoilt garbage "not a JSON object"
 spoilt empty truncated
 spoilt seven truncated
-wrong 1 "No such file" "a missing checkpoint" on 2 ./stored2 --init nowhere.safetensors
-right "what the program does not know is told" on 2 ./stored2 --seed 9 --init bad/unknown.safetensors --save more.st
+wrong 1 "No such file" "a missing checkpoint" by_mpi 2 ./stored2 --init nowhere.safetensors
+right "what the program does not know is told" by_mpi 2 ./stored2 --seed 9 --init bad/unknown.safetensors --save more.st
 grep -qF "stored: bad/unknown.safetensors: not taken: 1 tensor, z" out && pass || fail "not told"
 right "and the rest is taken" cmp -n 692 1.safetensors more.st
-right "parameters alone" on 2 ./stored2 --quiet --seed 9 --init bad/good_parameters.safetensors --save mixed.st
-right "which is told" sh -c "on 2 ./stored2 --init bad/good_parameters.safetensors 2>&1 |
+right "parameters alone" by_mpi 2 ./stored2 --quiet --seed 9 --init bad/good_parameters.safetensors --save mixed.st
+right "which is told" sh -c "by_mpi 2 ./stored2 --init bad/good_parameters.safetensors 2>&1 |
   grep -qF 'not in it, and so as at the beginning: 2 tensors, b, s'"
 right "the states keep their values" sh -c 'tail -c 20 mixed.st >a && tail -c 20 9.safetensors >b && cmp a b'
 right "the parameters are those loaded" sh -c 'tail -c 440 mixed.st | head -c 420 >a && tail -c 440 1.safetensors | head -c 420 >b && cmp a b'
@@ -212,19 +212,19 @@ if [ -d "$mnist" ]; then
   for cc in $CCS; do
     for n in 1 2 3 4 5; do
       make mlp$n mlp --cc="$cc" -DRANKS=$n -DREAL64 -DBATCH=98
-      right "mlp in double on $n with $cc" on $n ./mlp$n --quiet --data "$mnist" --steps 60 --eval --log $n.$cc.log --save $n.$cc.st
+      right "mlp in double on $n with $cc" by_mpi $n ./mlp$n --quiet --data "$mnist" --steps 60 --eval --log $n.$cc.log --save $n.$cc.st
     done
     right "the same losses on 1 to 5 ranks with $cc" python3 "$here/compare_logs.py" 1e-10 1.$cc.log 2.$cc.log 3.$cc.log 4.$cc.log 5.$cc.log
     make mlpf mlp --cc="$cc" -DRANKS=3
-    right "mlp in float on 3 with $cc" on 3 ./mlpf --data "$mnist" --eval
+    right "mlp in float on 3 with $cc" by_mpi 3 ./mlpf --data "$mnist" --eval
     cp out summary
     right "learns" sh -c "sed -n 's/.*test split.*accuracy //p' summary | awk '{ok = \$1 > 0.8} END {exit !ok}'"
-    right "runs again alike" sh -c "on 3 ./mlpf --quiet --data '$mnist' --steps 50 --save a.st && on 3 ./mlpf --quiet --data '$mnist' --steps 50 --save b.st && cmp a.st b.st"
+    right "runs again alike" sh -c "by_mpi 3 ./mlpf --quiet --data '$mnist' --steps 50 --save a.st && by_mpi 3 ./mlpf --quiet --data '$mnist' --steps 50 --save b.st && cmp a.st b.st"
     make mlpx mlp --cc="$cc" -DRANKS=2 -DEXPLODE=5
-    wrong 1 "mlp: step" "a loss that explodes with $cc" on 2 ./mlpx --data "$mnist" --save never.st
+    wrong 1 "mlp: step" "a loss that explodes with $cc" by_mpi 2 ./mlpx --data "$mnist" --save never.st
     [ ! -e never.st ] && pass || fail "nothing is saved after a fault"
   done
-  right "gradients on a loaded file" sh -c "on 2 ./mlp2 --quiet --data '$mnist' --steps 0 --eval --init 4.$cc.st \
+  right "gradients on a loaded file" sh -c "by_mpi 2 ./mlp2 --quiet --data '$mnist' --steps 0 --eval --init 4.$cc.st \
     --log again && tail -n 1 again >a && tail -n 1 4.$cc.log >b && python3 '$here/compare_logs.py' 1e-10 a b"
 else
   echo "no $mnist: not run"
@@ -252,7 +252,7 @@ if command -v nvcc >/dev/null 2>&1 && [ -f "$build/lib/libparcc_rt_cuda.a" ]; th
   cuda -arch sm_75,sm_80,sm_90 -Wall -Wextra "$here/mlp.cu"
   cuda -arch sm_90 -DREAL64 -Wall -Wextra "$here/mlp.cu"
   right "a program for GPUs tells its options" sh -c './cuda --help | grep -q Usage'
-  nvidia-smi -L >/dev/null 2>&1 || wrong 1 "parcc-cc --target=host" "a program for GPUs where there is none" on 4 ./cuda --data synthetic
+  nvidia-smi -L >/dev/null 2>&1 || wrong 1 "parcc-cc --target=host" "a program for GPUs where there is none" by_mpi 4 ./cuda --data synthetic
   wrong 1 nothing "a program that nvcc does not compile" "$parcc_cc" --target=cuda -arch sm_80 broken.cu -o kept
   [ "$(cat kept)" = old ] && pass || fail "a failing nvcc leaves what was there"
   wrong 2 "unknown GPU architecture" "an unknown architecture" "$parcc_cc" --target=cuda -arch 'gfx90;a' "$here/random.cu" -o x

@@ -16,7 +16,7 @@ make() {
 checked() {
   seed=$1
   shift
-  PARCC_HOST_CHECK=1 PARCC_HOST_SEED=$seed ranks "$@"
+  PARCC_HOST_CHECK=1 PARCC_HOST_SEED=$seed by_mpi "$@"
 }
 run() { "$@" >"$tmp/out" 2>&1; }
 show() { sed 's/^/    /' "$tmp/out" | head -n 8; }
@@ -25,7 +25,7 @@ for cc in gcc clang; do
   command -v $cc >/dev/null 2>&1 || continue
   for n in 2 3; do
     check "compiling the right program with $cc for $n" make right$n --cc=$cc -DRANKS=$n || show
-    check "the right program on $n without the checking mode" ranks $n "$tmp/right$n" --quiet >"$tmp/out"
+    check "the right program on $n without the checking mode" by_mpi $n "$tmp/right$n" --quiet >"$tmp/out"
     seed=0
     while [ $((seed += 1)) -le $((n == 2 ? 20 : 4)) ]; do
       if checked $seed $n "$tmp/right$n" --quiet >"$tmp/out" 2>&1; then pass; else fail "$cc, $n ranks, seed $seed" && show; fi
@@ -85,7 +85,7 @@ clean() {
   "$PARCC" "$root/samples/$sample.dnn" -o "$tmp/$sample.cu" --ranks "$n" "$@" &&
     "$PARCC_CC" --target=host --check "$tmp/$sample.cu" -o "$tmp/$sample" || { fail "building $sample"; return; }
   set -- "$tmp/$sample" --data synthetic --steps 4 --eval --quiet
-  run ranks "$n" "$@" --log "$tmp/plain" || { fail "$sample on $n"; show; return; }
+  run by_mpi "$n" "$@" --log "$tmp/plain" || { fail "$sample on $n"; show; return; }
   for seed in 1 2 3; do
     run checked $seed "$n" "$@" --log "$tmp/checked" || { fail "$sample on $n, seed $seed"; show; return; }
     for log in plain checked; do sed 's/, *"ms": *[^,]*//; s/, *"samples_per_second": *[^,}]*//' "$tmp/$log" >"$tmp/$log.bare"; done
