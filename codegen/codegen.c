@@ -525,6 +525,8 @@ static void print_evaluation(const Codegen *g, const char *next, Text *out) {
 static void print_main(const Codegen *g, Text *out) {
   const Program *p = g->p;
   text_printf(out, "\nint main(int argc, char **argv) {\n  parcc_start(argc, argv, &model);\n");
+  if (p->machine_name != NULL && mesh_ranks(&p->mesh) > 1 && p->measured.len == 0)
+    text_printf(out, "  parcc_machine(\"%s\", %d, %lld); // ranks on each node, bytes of device memory\n", name_in_string(g->arena, p->machine_name), p->on_node, (long long)p->arena_bytes);
   for (int i = 0; i < g->book.communicators.len; i++) print_communicator(p, g->book.communicators.at[i], out);
   if (p->n_events > 0) text_printf(out, "  parcc_events(event, %d);\n", p->n_events);
   if (g->n_predicted > 0 && p->measured.len == 0) text_printf(out, "  parcc_predicted(predicted, predicted_at, %d);\n", g->n_predicted);

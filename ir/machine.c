@@ -83,6 +83,18 @@ bool machine_mesh(const Machine *machine, int devices, Mesh *mesh, int nearest[2
   return true;
 }
 
+int machine_on_node(const Machine *machine, int devices) {
+  int members[MACHINE_MAX_LEVELS] = {0}, inner = 1;
+  if (!can_divide(machine, devices)) return devices;
+  divide(machine, machine->n_levels - 1, devices, members);
+  for (int l = 0; l < machine->n_levels; l++) {
+    if (str_eq(machine->level[l].name, "cluster")) return inner;
+    inner *= members[l];
+    if (str_eq(machine->level[l].name, "node")) return inner;
+  }
+  return devices;
+}
+
 // ---- printing ------------------------------------------------------------------------------------------------------
 
 static void print_entries(const void *at, const MachineEntry *entry, int n, Text *out) {

@@ -8,7 +8,8 @@
 //       level cluster = 4 node { link = infiniband; bandwidth = 100 Gb/s; latency = 8 us; shared; } # of every node, for all in it
 //     }
 //
-// The names of the device and of all levels but the last are those of the axes of its mesh: node=4,gpu=4.
+// The names of the device and of all levels but the last are those of the axes of its mesh: node=4,gpu=4. Where one host ends is told by the
+// names, too: the level "node" has the devices of one host, a level "cluster" joins hosts.
 #ifndef PARCC_IR_MACHINE_H
 #define PARCC_IR_MACHINE_H
 
@@ -56,6 +57,9 @@ const char *machine_lacks_text(Arena *arena, const Machine *machine, double need
 // of the outer levels as divide them evenly: 12 devices on nodes of 8 are node=2,gpu=6. False where nothing divides them, or
 // the machine has fewer: nearest[] are then the next smaller and larger numbers that work, 0 for none.
 bool machine_mesh(const Machine *machine, int devices, Mesh *mesh, int nearest[2]);
+
+// How many of so many devices are on one host, if each has as many; all, where no level says what a host is.
+int machine_on_node(const Machine *machine, int devices);
 
 // The text of a machine; reading it gives the same machine, to the last bit.
 void machine_print(const Machine *machine, Text *out);

@@ -254,6 +254,8 @@ typedef struct Program {
   const Model *model;
   const char *plan_text; // one line for people
   const char *machine_text, *predicted_text; // the machine that it is for, and what a step was predicted to take on it; NULL: not known
+  const char *machine_name; // or NULL
+  int on_node;              // ranks on one host of that machine
   const char *whole_batches; // "s (model.dnn:6)": why an evaluation takes whole batches only; NULL: it takes any
   Mesh mesh;
   int microbatches; // that a batch of the training split comes in

@@ -561,6 +561,8 @@ void pass_lower(Compilation *c) {
     p->machine_text = arena_printf(c->arena, "%s: %s, %.4g GiB on each", c->machine->name, machine_levels_text(c->arena, c->machine),
                                    c->machine->device.memory / (1 << 30));
     p->predicted_text = predicted_text(c);
+    p->machine_name = c->machine->name;
+    p->on_node = machine_on_node(c->machine, mesh_ranks(&c->mesh));
   }
   p->whole_batches = c->whole_batches;
   c->program = p;

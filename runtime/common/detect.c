@@ -102,22 +102,6 @@ static double small_seconds(void) {
   return seconds / SMALL_PRODUCTS;
 }
 
-static struct cudaDeviceProp properties_of_device(void) {
-  struct cudaDeviceProp properties;
-  int number;
-  CHECK_CUDA(cudaGetDevice(&number));
-  CHECK_CUDA(cudaGetDeviceProperties(&properties, number));
-  return properties;
-}
-
-// That a rank may use: the ranks of a host share its memory where devices have none of their own, or GPUs where there are more ranks.
-static double memory_bytes(const struct cudaDeviceProp *properties, int local_ranks) {
-  size_t available, total;
-  const int devices = device_count();
-  CHECK_CUDA(cudaMemGetInfo(&available, &total));
-  return properties->integrated ? (double)total / local_ranks : (double)available / ((local_ranks + devices - 1) / devices);
-}
-
 // ---- links ---------------------------------------------------------------------------------------------------------
 
 static void messages(const Work *w) {
@@ -192,12 +176,12 @@ static Hosts find_hosts(void) {
 }
 
 // A comment for each rank. Returns the least memory that one may use.
-static double print_devices(const Hosts *h, const struct cudaDeviceProp *properties) {
+static double print_devices(const struct cudaDeviceProp *properties) {
   typedef struct {
     char name[80];
     double memory;
   } Report;
-  Report mine = {"", memory_bytes(properties, h->each)}, *all = calloc((size_t)parcc.ranks, sizeof *all);
+  Report mine = {"", device_memory()}, *all = calloc((size_t)parcc.ranks, sizeof *all);
   if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
   snprintf(mine.name, sizeof mine.name, "%.79s", properties->name);
   world_all_gather(&mine, all, sizeof mine);
@@ -223,12 +207,12 @@ static Link measure_network(const Hosts *h, bool *shared) {
 void parcc_detect(void) {
   AT("detect", NULL);
   const Hosts h = find_hosts();
-  const struct cudaDeviceProp properties = properties_of_device();
+  const struct cudaDeviceProp properties = device_properties();
   const char *const device = properties.integrated ? "core" : "gpu";
   if (parcc.rank == 0)
     printf("# %d host%s with %d device%s each, measured by parcc detect (%s) with all of them busy; the slowest counts\n", h.hosts, h.hosts > 1 ? "s" : "",
            h.each, h.each > 1 ? "s" : "", PARCC_VERSION);
-  const double memory = print_devices(&h, &properties);
+  const double memory = print_devices(&properties);
   const double f32 = product_rate(product_f32, sizeof(float)), f64 = product_rate(product_f64, sizeof(double)), bandwidth = copy_rate(), least = small_seconds();
   bool shared = false;
   const Link inner = h.each > 1 ? measure_ring(parcc_line(h.host, h.place), h.place, h.each) : (Link){0, 0};

@@ -40,6 +40,21 @@ int device_count(void) {
   return devices;
 }
 
+struct cudaDeviceProp device_properties(void) {
+  struct cudaDeviceProp properties;
+  int number;
+  CHECK_CUDA(cudaGetDevice(&number));
+  CHECK_CUDA(cudaGetDeviceProperties(&properties, number));
+  return properties;
+}
+
+double device_memory(void) {
+  size_t available, total;
+  const int devices = device_count(), local_ranks = run.world.local_ranks;
+  CHECK_CUDA(cudaMemGetInfo(&available, &total));
+  return device_properties().integrated ? (double)total / local_ranks : (double)available / ((local_ranks + devices - 1) / devices);
+}
+
 // NCCL refuses two ranks on one device.
 static void choose_device(void) {
 #ifdef PARCC_STAGED

@@ -170,6 +170,10 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
 #define parcc_start(argc, argv, model) parcc_start_program(NULL, argc, argv, model)
 #endif
 
+// Of a program that was written for a machine: tells, without --quiet, where the hosts that the ranks are on are not its nodes, which have
+// `on_node` consecutive ranks each, and where a rank has less device memory than `memory` bytes.
+void parcc_machine(const char *machine, int on_node, long long memory);
+
 // The block of `index` when extent is divided into parts: sizes differ by at most one, the larger ones come first.
 Interval parcc_block(long extent, long parts, long index);
 // The same of a block instead of an extent.

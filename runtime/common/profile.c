@@ -26,10 +26,9 @@ static void print_date(void) {
 }
 
 void profile_begin(long steps) {
-  struct cudaDeviceProp device;
+  const struct cudaDeviceProp device = device_properties();
   int number, khz;
   CHECK_CUDA(cudaGetDevice(&number));
-  CHECK_CUDA(cudaGetDeviceProperties(&device, number));
   CHECK_CUDA(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, number));
   printf("profile 1 # of %s, measured: the mean of %ld steps; + how much longer that is than the fastest\n", run.model->source, steps);
   printf("# device   %s", device.name);

@@ -30,6 +30,9 @@ extern Run run;
 
 // ---- device.c: streams, cuBLAS, NCCL, memory
 int device_count(void); // on this machine; ends the run where there is none
+struct cudaDeviceProp device_properties(void); // of the device of this rank
+// Bytes that this rank may use: the ranks of a host share its memory where devices have none of their own, or GPUs where there are more ranks.
+double device_memory(void);
 void device_start(void);
 void device_finish(void);
 size_t device_bytes(void); // that the program has allocated: its arena

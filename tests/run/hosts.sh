@@ -49,8 +49,25 @@ check "no nodes of two" detects '^  level node = 2 core {' 4
 check "no two of them: $(cat out)" grep -q '^  level cluster = 2 node {' out
 check "the hosts are not named" grep -q '^#   rank 3 on host2: ' out
 check "parcc does not take it: $(cat out)" sh -c '"$1" "$2" --machine=./out --search=data -q -o out.cu' sh "$PARCC" "$root/samples/mlp.dnn"
+cp out detected.machine
 over_tcp 3 ./detect >out 2>&1
 check "a host with more ranks: $(cat out)" grep -q '^detect: 2 ranks on host1, but 1 on host2: a machine has as many devices on every node$' out
+
+# placed TEXT PREFIX...: so many ranks, each on its own host, of a program for two nodes of two say that once, or, of no text, nothing
+placed() {
+  text=$1
+  shift
+  # shellcheck disable=SC2046 # a list of words
+  python3 "$root/tests/run/launch.py" $(for i in "$@"; do echo "--on $tmp/on$i"; done) --address 10.77.0.1 4 ./placed --data synthetic --steps 1 >out 2>&1 || return 1
+  grep '^mlp: written for' out >told
+  [ "$(cat told)" = "${text:+mlp: written for }$text" ] || { cat told; return 1; }
+}
+on=detected
+check "a program for detected.machine" build "$root/samples/mlp.dnn" placed -D width=8 --machine=./detected.machine --search=data -q
+check "as planned" placed '' 1 1 2 2
+check "not host by host" placed "2 nodes of $on, 2 ranks on each, but there are 2 ranks on host1, 2 on host2; ranks 0 and 1, planned for one node, are on host1 and host2: start the ranks host by host (mpiexec --map-by slot)" 1 2 1 2
+check "one host" placed "2 nodes of $on, 2 ranks on each, but there are 4 ranks on host1" 1 1 1 1
+check "another division" placed "2 nodes of $on, 2 ranks on each, but there are 3 ranks on host1, 1 on host2; ranks 2 and 3, planned for one node, are on host1 and host2" 1 1 1 2
 
 # ends WAY FAULT SECONDS TEXT: host2 has the fault once a checkpoint is there; the run ends so many seconds later with one message of host1
 use_hosts 2

@@ -114,6 +114,11 @@ static void meshes_follow_from_machines(void) {
   CHECK_STR(mesh_of(arena, &m, 2147483647), "32 or 0");
   CHECK_STR(mesh_of(arena, &m, 0), "0 or 1");
   CHECK_STR(mesh_of(arena, &m, -5), "0 or 1");
+  const Machine *presets[] = {machine_preset(arena, "titanxp8x6"), machine_preset(arena, "pcie4")};
+  CHECK_INT(machine_on_node(presets[0], 48), 6);
+  CHECK_INT(machine_on_node(presets[0], 4), 4);
+  CHECK_INT(machine_on_node(presets[0], 8), 4); // of two nodes
+  CHECK_INT(machine_on_node(presets[1], 4), 4);
   CHECK_STR(mesh_of(arena, &one, 1), "gpu=1");
   CHECK_STR(mesh_of(arena, &one, 2), "1 or 0");
   CHECK_STR(mesh_of(arena, &odd, 15), "rack=5,gpu=3");

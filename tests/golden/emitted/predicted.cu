@@ -435,6 +435,7 @@ static void list_stored(void) {
 
 int main(int argc, char **argv) {
   parcc_start(argc, argv, &model);
+  parcc_machine("p100x4x4", 4, 2560); // ranks on each node, bytes of device memory
   everybody = parcc_axis(1, RANKS);
   parcc_events(event, 2);
   parcc_predicted(predicted, predicted_at, 32);
