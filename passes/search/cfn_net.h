@@ -137,9 +137,9 @@ double net_search(Net *net, const Elimination *done, const Multipliers *by, Incu
 // Changes one variable at a time for the better, until none is left to change.
 void net_descend(Net *net, int *at);
 
-// least[x][index]: what no assignment with that value costs less than, in units; where no bucket was split, what the cheapest costs. False:
-// it is not known, it would take too much.
-bool net_marginals(Net *net, const Elimination *done, double *const *least);
+// least[x][index]: what no assignment with that value costs less than, in units; where no bucket was split, what the cheapest costs. What
+// costs more than `above` may say any amount beyond that. False: it is not known, it would take too much.
+bool net_marginals(Net *net, const Elimination *done, double above, double *const *least);
 // Removes the values that are in no assignment that costs as little as what is known (Net.worst, or of those that keep the limits *best).
 // done: of the network as it is, by: as it was made. Gives how many there were.
 int64_t net_narrow(Net *net, const Elimination *done, const Multipliers *by, const Incumbent *best);

@@ -224,13 +224,15 @@ static void check_split(int number) {
   net->scratch = arena_new();
   const Elimination *done = net_eliminate(net, cfn.arena, NULL, net->worst, 6, -1);
   for (int x = 0; x < n; x++) said[x] = NEW_ARRAY(cfn.arena, double, net->vars[x].n);
-  if (optimum < INFINITY && done->split > 0 && net_marginals(net, done, said)) {
+  const double above = number % 2 == 0 ? net->worst : (optimum - cfn.constant) / net->unit + n + cfn.functions.len; // what rounding may add
+  if (optimum < INFINITY && done->split > 0 && net_marginals(net, done, above, said)) {
     bool right = true;
     split_networks++;
     for (int x = 0; x < n; x++)
       for (int k = 0; k < net->vars[x].n; k++) {
         const double bound = cfn.constant + said[x][k] * net->unit;
-        right &= bound <= least[x][net->vars[x].value[k]] + 1e-9 * (1 + optimum);
+        const double exact = least[x][net->vars[x].value[k]];
+        right &= bound <= exact + 1e-9 * (1 + optimum) || exact > cfn.constant + above * net->unit;
         split_removed += bound > optimum * (1 + 1e-9);
       }
     CHECK(right);
