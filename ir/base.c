@@ -358,6 +358,7 @@ static int numbers_place(Numbers *numbers, const void *key, size_t size) {
     numbers->slot = arena_alloc(numbers->arena, sizeof *numbers->slot * (size_t)numbers->cap);
     for (int i = 0; i < old.cap; i++)
       if (old.slot[i].key != NULL) numbers->slot[numbers_slot(numbers, old.slot[i].hash, old.slot[i].key, old.slot[i].size)] = old.slot[i];
+    arena_give_back(numbers->arena, old.slot, sizeof *old.slot * (size_t)old.cap);
   }
   const uint64_t hash = content_hash(key, size);
   const int i = numbers_slot(numbers, hash, key, size);
@@ -397,6 +398,7 @@ int *word_map_at(WordMap *map, uint64_t key) {
     map->slot = arena_alloc(map->arena, sizeof *map->slot * (size_t)map->cap);
     for (int i = 0; i < old.cap; i++)
       if (old.slot[i].used) map->slot[word_map_slot(map, old.slot[i].key)] = old.slot[i];
+    arena_give_back(map->arena, old.slot, sizeof *old.slot * (size_t)old.cap);
   }
   const int i = word_map_slot(map, key);
   if (!map->slot[i].used) {

@@ -295,7 +295,9 @@ double cost_of_makings(const CostModel *model, const Graph *graph, const Op *op)
   return (graph_tensor(graph, op->out)->again ? 2 : 1) * cost_of_op(model, graph, op);
 }
 
-Cost cost_of_graph(const CostModel *model, const Graph *train) {
+Cost cost_of_graph(const CostModel *model, const Graph *train) { return cost_of_graph_by_op(model, train, NULL); }
+
+Cost cost_of_graph_by_op(const CostModel *model, const Graph *train, double *makings) {
   Cost cost = {0};
   for (int i = 0; i < train->ops.len; i++) {
     const Op *op = &train->ops.at[i];
@@ -309,7 +311,8 @@ Cost cost_of_graph(const CostModel *model, const Graph *train) {
       cost.step += times * step.seconds;
       continue;
     }
-    const double seconds = times * cost_of_makings(model, train, op);
+    const double making = cost_of_makings(model, train, op), seconds = times * making;
+    if (makings != NULL) makings[i] = making;
     *(op->phase == PHASE_UPDATE ? &cost.update : &cost.compute) += seconds;
     cost.step += seconds;
   }

@@ -76,5 +76,7 @@ typedef struct Cost {
 } Cost;
 // Of a training step as apply-plan has left the training graph: the sum over its operators, without those of reports only.
 Cost cost_of_graph(const CostModel *model, const Graph *train);
+// The same. makings: [operators] gets those of operators that are no changes of layout.
+Cost cost_of_graph_by_op(const CostModel *model, const Graph *train, double *makings);
 
 #endif

@@ -54,18 +54,31 @@ int demands_find(const Demands *d, int tensor, const Layout *want) {
   return find_version(&d->of[tensor], d->mesh, want);
 }
 
+int demands_find_read(const Demands *d, const DemandOfRead *read) {
+  int v = 0;
+  while (d->of[read->tensor].at[v].number != read->number) v++;
+  return v;
+}
+
 static Version version_of(Routes *routes, const Layout *layout) {
   const int number = routes_layout(routes, layout);
   return (Version){.layout = routes_layout_at(routes, number), .number = number, .tensor = -1};
 }
 
-static void demand(Demands *d, int tensor, const Layout *want, Phase phase) {
+// Gives the version.
+static const Version *demand(Demands *d, int tensor, const Layout *want, Phase phase) {
   int version = demands_find(d, tensor, want);
   if (version < 0) {
     vec_push(d->arena, &d->of[tensor], version_of(d->routes, want));
     version = d->of[tensor].len - 1;
   }
   d->of[tensor].at[version].read |= 1u << phase;
+  return &d->of[tensor].at[version];
+}
+
+static void demand_of_reading(Demands *d, const Op *op, int tensor, const OpaqueArg *arg) {
+  const Layout want = demands_want(d->graph, op, tensor, arg, d->mesh);
+  vec_push(d->arena, &d->reads, ((DemandOfRead){tensor, demand(d, tensor, &want, op->phase)->number}));
 }
 
 typedef struct Reader {
@@ -75,8 +88,7 @@ typedef struct Reader {
 
 static void demand_of_read(void *ctx, int tensor) {
   const Reader *r = ctx;
-  const Layout want = demands_want(r->d->graph, r->op, tensor, NULL, r->d->mesh);
-  demand(r->d, tensor, &want, r->op->phase);
+  demand_of_reading(r->d, r->op, tensor, NULL);
 }
 
 static void demand_of_op(Demands *d, const Op *op) {
@@ -87,9 +99,7 @@ static void demand_of_op(Demands *d, const Op *op) {
   }
   for (int a = 0; a < op->opaque->n_args; a++) {
     const OpaqueArg *arg = &op->opaque->args[a];
-    if (arg->written) continue;
-    const Layout want = demands_want(d->graph, op, arg->tensor, arg, d->mesh);
-    demand(d, arg->tensor, &want, op->phase);
+    if (!arg->written) demand_of_reading(d, op, arg->tensor, arg);
   }
 }
 
@@ -340,11 +350,13 @@ static void plan_tensor(Demands *d, Arena *scratch, int tensor) {
 Demands demands_of_graph(Arena *arena, Graph *graph, const Mesh *mesh, const CostModel *model) {
   Demands demands = {.graph = graph, .mesh = mesh, .routes = routes_new(arena, mesh, model), .arena = arena}, *d = &demands;
   d->of = NEW_ARRAY(arena, Versions, graph->tensors.len);
+  d->first_read = NEW_ARRAY(arena, int, graph->ops.len + 1);
   for (int t = 0; t < graph->tensors.len; t++)
     if (graph_tensor(graph, t)->producer < 0) enter(d, t);
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     demand_of_op(d, op);
+    d->first_read[i + 1] = d->reads.len;
     for (int r = 0; r < op_results(op); r++) {
       const int result = op_result(op, r);
       const Layout layout = result_layout(graph, op, r, mesh);

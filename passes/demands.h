@@ -16,12 +16,16 @@ typedef struct Version {
 
 typedef VEC(Version) Versions;
 
+typedef struct DemandOfRead { int tensor, number; } DemandOfRead; // in the layout of that number
+
 typedef struct Demands {
   const Graph *graph;
   const Mesh *mesh;
   Routes *routes; // of all its layouts
   Arena *arena;
   Versions *of; // by tensor
+  VEC(DemandOfRead) reads; // of all operators, in the order of op_visit_reads
+  int *first_read;         // by operator, and one more
 } Demands;
 
 // Settles the layouts of all results, and what every operator and everything that leaves the graph needs. Of a tensor that is
@@ -35,6 +39,7 @@ double demands_cost(Arena *scratch, const Mesh *mesh, Routes *routes, int shape,
 double demands_amount(const Demands *d);
 // The version of `tensor` in the layout `want`, which was among the demands.
 int demands_find(const Demands *d, int tensor, const Layout *want);
+int demands_find_read(const Demands *d, const DemandOfRead *read);
 // The layout in which an operator reads a tensor, as it lies along the batch; arg: which argument of an opaque call, else NULL.
 Layout demands_want(const Graph *graph, const Op *op, int tensor, const OpaqueArg *arg, const Mesh *mesh);
 // The layout in which what leaves the graph is wanted.

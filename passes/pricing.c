@@ -55,11 +55,12 @@ Price pricing_of(Pricing *p, const Plan *plan, double enough) {
   plan_settle(&planner, p->model.train);
   rematerialise_settle(p->model.train, &mesh, p->model.f64);
   const CostModel model = cost_model(arena, p->c->machine, &mesh, p->model.f64);
-  Price price = {.seconds = cost_of_graph(&model, p->model.train).step, .tensors = tensor_bytes(&model, p->model.train)}; // no change of layout is in it
+  double *makings = NEW_ARRAY(arena, double, p->model.train->ops.len);
+  Price price = {.seconds = cost_of_graph_by_op(&model, p->model.train, makings).step, .tensors = tensor_bytes(&model, p->model.train)}; // no change of layout is in it
   if (price.seconds < enough) {
     const Demands demands = demands_of_graph(arena, p->model.train, &mesh, &model);
     price.seconds += demands_amount(&demands);
-    price.overlapped = overlap_of_graph(arena, &model, &demands);
+    price.overlapped = overlap_of_graph(arena, &model, &demands, makings);
   }
   arena_free(arena);
   return price;

@@ -253,7 +253,7 @@ static int64_t moved_between(Routes *routes, const Shape *shape, const Layout *f
   int *number = word_map_at(&routes->move_numbers, key_of(number_of_shape(routes, &least, 1), routes_layout(routes, &x), routes_layout(routes, &y)));
   if (*number < 0) {
     *number = routes->moves.len;
-    vec_push(routes->arena, &routes->moves, reshard_moved(routes->mesh, &least, &x, &y));
+    vec_push_own(routes->arena, &routes->moves, reshard_moved(routes->mesh, &least, &x, &y));
   }
   return times * routes->moves.at[*number];
 }
@@ -283,6 +283,7 @@ static void grow_steps(Routes *routes) {
   routes->steps.slot = arena_alloc(routes->arena, sizeof *old.slot * (size_t)routes->steps.cap);
   for (int64_t i = 0; i < old.cap; i++)
     if (old.slot[i].key != 0) routes->steps.slot[step_slot(&routes->steps, old.slot[i].key)] = old.slot[i];
+  arena_give_back(routes->arena, old.slot, sizeof *old.slot * (size_t)old.cap);
 }
 
 // Between layouts that differ.
@@ -406,7 +407,7 @@ RouteCost routes_cost(Routes *routes, int shape, int from, int to) {
     Search s;
     const int end = search(&s, routes, shape, from, to);
     *number = routes->ways.len;
-    vec_push(routes->arena, &routes->ways, end >= 0 ? s.state[end].cost : (RouteCost){INFINITY, 0});
+    vec_push_own(routes->arena, &routes->ways, end >= 0 ? s.state[end].cost : (RouteCost){INFINITY, 0});
   }
   return routes->ways.at[*number];
 }

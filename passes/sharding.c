@@ -33,13 +33,16 @@ int sharding_dim_of(const Graph *graph, const Op *op, int tensor, int i) {
 
 // The region of one dimension of a tensor that a block of the iteration space reads.
 typedef struct Region {
-  const Graph *graph;
-  const Op *op;
-  int tensor, position;
   int dim;    // the split iteration dimension that moves the region; -1: none yet
   bool whole; // no smaller region than all of it
   Cut cut;
 } Region;
+
+typedef struct Regions { // of an operand, by dimension
+  const Op *op;
+  int tensor, rank;
+  Region at[LAYOUT_MAX_RANK];
+} Regions;
 
 static int64_t unit_of_dim(const Op *op, int dim) {
   for (int a = 0; a < MESH_MAX_AXES; a++)
@@ -70,16 +73,13 @@ static Cut cut_of_index(const Op *op, const Index *index, int dim) {
   return (Cut){op->dims[dim].extent / unit, coef * unit, -lo, coef * (unit - 1) + hi, index->div};
 }
 
-static void extend_region(void *ctx, const Expr *e) {
-  Region *r = ctx;
-  if (e->kind != EXPR_ACCESS || e->access.tensor != r->tensor || r->whole) return;
-  const Index *index = &e->access.index[r->position];
-  const int dim = split_dim_of_index(r->op, index);
+static void extend_region(Region *r, const Op *op, const Index *index) {
+  const int dim = split_dim_of_index(op, index);
   if (dim < 0 || index->coef[dim] <= 0 || (r->dim >= 0 && r->dim != dim)) {
     r->whole = true;
     return;
   }
-  const Cut cut = cut_of_index(r->op, index, dim);
+  const Cut cut = cut_of_index(op, index, dim);
   if (r->dim < 0) {
     r->dim = dim;
     r->cut = cut;
@@ -91,15 +91,28 @@ static void extend_region(void *ctx, const Expr *e) {
   }
 }
 
-static void operand_dim(const Graph *graph, const Op *op, int tensor, int i, const Mesh *mesh, bool *taken,
-                        Layout *layout) {
-  Region r = {.graph = graph, .op = op, .tensor = tensor, .position = i, .dim = -1};
-  expr_visit(op->body, extend_region, &r);
-  if (r.whole || r.dim < 0 || taken[r.dim]) return;
-  taken[r.dim] = true;
-  layout->cut[i] = r.cut;
+static void extend_regions(void *ctx, const Expr *e) {
+  Regions *r = ctx;
+  if (e->kind != EXPR_ACCESS || e->access.tensor != r->tensor) return;
+  for (int i = 0; i < r->rank; i++)
+    if (!r->at[i].whole) extend_region(&r->at[i], r->op, &e->access.index[i]);
+}
+
+static void operand_dim(const Region *r, const Op *op, int i, const Mesh *mesh, bool *taken, Layout *layout) {
+  if (r->whole || r->dim < 0 || taken[r->dim]) return;
+  taken[r->dim] = true;
+  layout->cut[i] = r->cut;
   for (int a = 0; a < mesh->n_axes; a++)
-    if (op->sharding.dim[a] == r.dim) layout->axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = i};
+    if (op->sharding.dim[a] == r->dim) layout->axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = i};
+}
+
+// A dimension that cuts two dimensions of the tensor cuts the first.
+static void operand_dims(const Graph *graph, const Op *op, int tensor, const Mesh *mesh, Layout *layout) {
+  Regions r = {.op = op, .tensor = tensor, .rank = graph_tensor(graph, tensor)->rank};
+  bool taken[IR_MAX_DIMS] = {false};
+  for (int i = 0; i < r.rank; i++) r.at[i] = (Region){.dim = -1};
+  expr_visit(op->body, extend_regions, &r);
+  for (int i = 0; i < r.rank; i++) operand_dim(&r.at[i], op, i, mesh, taken, layout);
 }
 
 static Layout through_view(const Graph *graph, const Op *op, bool forward, const Mesh *mesh);
@@ -113,8 +126,7 @@ static bool divides(const OpSharding *sharding, const Mesh *mesh) {
 Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh *mesh) {
   if (op->kind != OP_COMPUTE) return through_view(graph, op, false, mesh);
   Layout layout = layout_replicated;
-  bool taken[IR_MAX_DIMS] = {false}; // a dimension that cuts two dimensions of the tensor cuts the first
-  for (int i = 0; divides(&op->sharding, mesh) && i < graph_tensor(graph, tensor)->rank; i++) operand_dim(graph, op, tensor, i, mesh, taken, &layout);
+  if (divides(&op->sharding, mesh)) operand_dims(graph, op, tensor, mesh, &layout);
   for (int a = 0; a < mesh->n_axes; a++) {
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
     if (op->sharding.pending[a] && graph_tensor(graph, tensor)->layout->axis[a].kind == LAYOUT_PARTIAL)

@@ -18,6 +18,7 @@ typedef struct Overlap {
   Arena *arena;
   const CostModel *model;
   const Demands *demands;
+  const double *makings; // by operator
   double **at;          // by tensor and version: when it is made; or one of the above
   double compute, comm; // until when each stream is busy
   const char *layer;    // of the operator at hand
@@ -119,20 +120,6 @@ static double make(Overlap *o, int tensor, int version) {
 
 // ---- operators -----------------------------------------------------------------------------------------------------
 
-typedef struct Reader {
-  Overlap *o;
-  const Op *op;
-  double ready;
-} Reader;
-
-static void wait_for(Reader *r, int tensor, const OpaqueArg *arg) {
-  const Demands *d = r->o->demands;
-  const Layout want = demands_want(d->graph, r->op, tensor, arg, d->mesh);
-  r->ready = fmax(r->ready, make(r->o, tensor, demands_find(d, tensor, &want)));
-}
-
-static void wait_for_read(void *ctx, int tensor) { wait_for(ctx, tensor, NULL); }
-
 static void reduce_early(Overlap *o, int tensor) {
   const Versions *versions = &o->demands->of[tensor];
   for (int v = 1; v < versions->len; v++) {
@@ -141,16 +128,16 @@ static void reduce_early(Overlap *o, int tensor) {
   }
 }
 
-static void run_op(Overlap *o, const Op *op) {
-  const Graph *graph = o->demands->graph;
-  Reader r = {o, op, 0};
+static void run_op(Overlap *o, int number) {
+  const Demands *d = o->demands;
+  const Op *op = &d->graph->ops.at[number];
+  double ready = 0;
   o->layer = op->layer;
-  if (op->kind != OP_OPAQUE) op_visit_reads(op, wait_for_read, &r);
-  for (int a = 0; op->kind == OP_OPAQUE && a < op->opaque->n_args; a++)
-    if (!op->opaque->args[a].written) wait_for(&r, op->opaque->args[a].tensor, &op->opaque->args[a]);
-  if (op->kind != OP_VIEW) r.ready = o->compute = fmax(o->compute, r.ready) + cost_of_makings(o->model, graph, op) * phase_times(graph, op->phase);
+  for (int i = d->first_read[number]; i < d->first_read[number + 1]; i++)
+    ready = fmax(ready, make(o, d->reads.at[i].tensor, demands_find_read(d, &d->reads.at[i])));
+  if (op->kind != OP_VIEW) ready = o->compute = fmax(o->compute, ready) + o->makings[number] * phase_times(d->graph, op->phase);
   for (int i = 0; i < op_results(op); i++) {
-    o->at[op_result(op, i)][0] = r.ready;
+    o->at[op_result(op, i)][0] = ready;
     reduce_early(o, op_result(op, i));
   }
 }
@@ -165,8 +152,8 @@ static void run_stores(Overlap *o) {
   }
 }
 
-double overlap_of_graph(Arena *arena, const CostModel *model, const Demands *d) {
-  Overlap overlap = {.arena = arena, .model = model, .demands = d, .layer = "", .at = NEW_ARRAY(arena, double *, d->graph->tensors.len)}, *o = &overlap;
+double overlap_of_graph(Arena *arena, const CostModel *model, const Demands *d, const double *makings) {
+  Overlap overlap = {.arena = arena, .model = model, .demands = d, .makings = makings, .layer = "", .at = NEW_ARRAY(arena, double *, d->graph->tensors.len)}, *o = &overlap;
   for (int t = 0; t < d->graph->tensors.len; t++) {
     o->at[t] = NEW_ARRAY(arena, double, d->of[t].len);
     for (int v = 1; v < d->of[t].len; v++) o->at[t][v] = NOT_MADE;
@@ -174,7 +161,7 @@ double overlap_of_graph(Arena *arena, const CostModel *model, const Demands *d) 
   for (int i = 0; i < d->graph->ops.len; i++) {
     const Op *op = &d->graph->ops.at[i];
     if (op->phase == PHASE_UPDATE) close_buckets(o);
-    if (phase_is_of_step(op->phase)) run_op(o, op);
+    if (phase_is_of_step(op->phase)) run_op(o, i);
   }
   run_stores(o);
   return fmax(o->compute, o->comm);

@@ -6,6 +6,7 @@
 
 #include "../demands.h"
 
-double overlap_of_graph(Arena *scratch, const CostModel *model, const Demands *demands);
+// makings: by operator, of those of a step (cost_of_makings).
+double overlap_of_graph(Arena *scratch, const CostModel *model, const Demands *demands, const double *makings);
 
 #endif
