@@ -80,6 +80,10 @@ void net_restrict(Net *net, int x, const bool *keep, const NetList *fns, bool *t
 
 // ---- dominance ----
 
+static void lower_differences(double *restrict least, double from, const double *restrict row, int n) {
+  for (int q = 0; q < n; q++) least[q] = from - row[q] < least[q] ? from - row[q] : least[q];
+}
+
 // The least of f(p, .) - f(q, .), by classes of one axis: what is not allowed under p is no objection.
 static const double *differences(Net *net, const NetTable *table, int axis) {
   const int key[] = {DIFFERENCE, table->id, axis}, n = table->dim[axis];
@@ -94,13 +98,13 @@ static const double *differences(Net *net, const NetTable *table, int axis) {
   int64_t outer = 1, inner = 1;
   for (int k = 0; k < axis; k++) outer *= table->dim[k];
   for (int k = axis + 1; k < table->arity; k++) inner *= table->dim[k];
+  double *row = NEW_ARRAY(net->scratch, double, n); // of the classes, where the other axes stand still
   for (int64_t o = 0; o < outer; o++)
-    for (int p = 0; p < n; p++)
-      for (int q = 0; q < n; q++) {
-        const double *a = &table->at[(o * n + p) * inner], *b = &table->at[(o * n + q) * inner];
-        for (int64_t i = 0; i < inner && p != q; i++)
-          if (a[i] < INFINITY && a[i] - b[i] < least[p * n + q]) least[p * n + q] = a[i] - b[i];
-      }
+    for (int64_t i = 0; i < inner; i++) {
+      for (int c = 0; c < n; c++) row[c] = table->at[(o * n + c) * inner + i];
+      for (int p = 0; p < n; p++)
+        if (row[p] < INFINITY) lower_differences(&least[p * n], row[p], row, n);
+    }
   return least;
 }
 

@@ -8,8 +8,9 @@
 // Plans whose estimate is no more than this many times what the best one takes are lowered, at most so many.
 static const double CLOSE = 1.05;
 enum { MOST_LOWERED = 6 };
-// A walk of flexflow is so many times as short as usual, on training graphs of at most so many operators: about a tenth of a second.
-enum { WALK_PARTS = 64, WALK_MOST_OPS = 2000 };
+// A walk of flexflow is so many times as short as usual, on training graphs of at most so many operators, and of at most so many operators
+// times pairs of devices, which is what its tasks grow with, however short it is: about a tenth of a second.
+enum { WALK_PARTS = 64, WALK_MOST_OPS = 2000, WALK_MOST_PAIRS = WALK_MOST_OPS * 64 * 64 };
 // Operators of the plans that moves lead to, all together, and how many of these are lowered: a tenth of a second.
 enum { MOVES_EFFORT = 20000, MOST_MOVES_LOWERED = 4 };
 
@@ -112,7 +113,8 @@ static void add_walk(Refinement *r) {
   Compilation c = *r->contest->c;
   Rival rival = {.name = plan_source_name(PLAN_FLEXFLOW)};
   Search search;
-  if (c.model->train->ops.len > WALK_MOST_OPS) return;
+  const double ops = c.model->train->ops.len, devices = mesh_ranks(&c.mesh);
+  if (ops > WALK_MOST_OPS || ops * devices * devices > WALK_MOST_PAIRS) return;
   c.effort_parts = WALK_PARTS;
   if (evaluate_planner_on(&c, contest_model(r->contest), (PlanSource){.kind = PLAN_FLEXFLOW}, &rival.plan, &search) == NULL) vec_push(c.arena, &r->starts, rival);
 }
