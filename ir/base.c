@@ -78,13 +78,34 @@ static Chunk *chunk_cut(size_t size) {
 
 static Chunk **spares_of(size_t size) { return size == CHUNK_SIZE ? &spare : size <= SLAB_SIZE ? &spare_large : &spare_huge; }
 
-// A spare one of the usual size, or else of any; or the first one that is large enough, but not much larger. NULL: there is none.
+// What of a spare chunk is not needed becomes another spare one, if it is large enough for that.
+static void chunk_split(Chunk *chunk, size_t size) {
+  const size_t left = sizeof(Chunk) + chunk->size - size;
+  if (left < CHUNK_SIZE) return;
+  Chunk *rest = (Chunk *)((char *)chunk + size), **list = spares_of(left);
+  const size_t dirty = chunk->dirty;
+  chunk->size = size - sizeof(Chunk);
+  if (dirty > chunk->size) chunk->dirty = chunk->size;
+  *rest = (Chunk){*list, 0, left - sizeof(Chunk), dirty > size ? dirty - size : 0};
+  *list = rest;
+}
+
+// The least of a list that is large enough, or NULL.
+static Chunk **chunk_find(Chunk **list, size_t size) {
+  Chunk **least = NULL;
+  for (Chunk **at = list; *at != NULL; at = &(*at)->next)
+    if (sizeof(Chunk) + (*at)->size >= size && (least == NULL || (*at)->size < (*least)->size)) least = at;
+  return least;
+}
+
+// A spare one of the usual size, or else the least one that is large enough. NULL: there is none.
 static Chunk *chunk_again(size_t size) {
-  const bool usual = size == CHUNK_SIZE;
-  Chunk **at = !usual ? spares_of(size) : spare != NULL ? &spare : spare_large != NULL ? &spare_large : &spare_huge;
-  while (*at != NULL && !usual && (sizeof(Chunk) + (*at)->size < size || (*at)->size / 2 > size)) at = &(*at)->next;
+  Chunk **at = size == CHUNK_SIZE && spare != NULL ? &spare : chunk_find(&spare_large, size);
+  if (at == NULL) at = chunk_find(&spare_huge, size);
+  if (at == NULL) return NULL;
   Chunk *chunk = *at;
-  if (chunk != NULL) *at = chunk->next;
+  *at = chunk->next;
+  chunk_split(chunk, size);
   return chunk;
 }
 
@@ -354,7 +375,7 @@ static int numbers_slot(const Numbers *numbers, uint64_t hash, const void *key, 
 static int numbers_place(Numbers *numbers, const void *key, size_t size) {
   if (numbers->len * 2 >= numbers->cap) {
     const Numbers old = *numbers;
-    numbers->cap = old.cap == 0 ? 64 : old.cap * 4;
+    numbers->cap = old.cap == 0 ? 64 : old.cap * 2;
     numbers->slot = arena_alloc(numbers->arena, sizeof *numbers->slot * (size_t)numbers->cap);
     for (int i = 0; i < old.cap; i++)
       if (old.slot[i].key != NULL) numbers->slot[numbers_slot(numbers, old.slot[i].hash, old.slot[i].key, old.slot[i].size)] = old.slot[i];

@@ -26,9 +26,9 @@ typedef struct KnownShape {
 
 typedef struct Step { // from one layout of a shape to another
   double amount;    // INFINITY: there is none
-  short axes;       // bits
+  short axes;       // bits; of a way in several steps 0, as its kind
   signed char kind; // a ReshardKind
-  signed char starts;
+  unsigned char starts;
 } Step;
 
 typedef struct StepMap { // by shape and two layouts
@@ -41,12 +41,12 @@ struct Routes {
   const Mesh *mesh;
   const CostModel *model;
   Numbers option_numbers, layout_numbers, shape_numbers;
-  StepMap steps;
-  WordMap way_numbers, route_numbers, move_numbers; // by shape and two layouts
+  Arena *of_steps; // what may be forgotten
+  StepMap steps, ways;
+  WordMap route_numbers, move_numbers; // by shape and two layouts
   VEC(Option) options;
-  VEC(Known) layouts;
+  VEC(const Known *) layouts;
   VEC(KnownShape) shapes;
-  VEC(RouteCost) ways;
   VEC(Route) routes; // of the ways that are gone
   VEC(int64_t) moves; // reshard_moved
   int64_t tried;      // steps, of all ways that were searched
@@ -68,9 +68,10 @@ Shape shape_of(const Tensor *tensor) {
 
 Routes *routes_new(Arena *arena, const Mesh *mesh, const CostModel *model) {
   Routes *routes = NEW(arena, Routes);
-  *routes = (Routes){.arena = arena, .mesh = mesh, .model = model};
+  *routes = (Routes){.arena = arena, .mesh = mesh, .model = model, .of_steps = arena_new()};
+  arena_own(arena, routes->of_steps);
   routes->option_numbers.arena = routes->layout_numbers.arena = routes->shape_numbers.arena = arena;
-  routes->way_numbers.arena = routes->route_numbers.arena = routes->move_numbers.arena = arena;
+  routes->route_numbers.arena = routes->move_numbers.arena = arena;
   return routes;
 }
 
@@ -93,12 +94,13 @@ static Option option_of(const Layout *layout, int a) {
 static int number_of_options(Routes *routes, const int *option, const Layout *layout) {
   const int n_axes = routes->mesh->n_axes, number = numbers_of(&routes->layout_numbers, option, sizeof *option * (size_t)n_axes);
   if (number < routes->layouts.len) return number;
-  Known known = {.layout = layout != NULL ? *layout : layout_replicated};
-  memcpy(known.option, option, sizeof *option * (size_t)n_axes);
+  Known *known = NEW(routes->arena, Known);
+  known->layout = layout != NULL ? *layout : layout_replicated;
+  for (int a = 0; a < n_axes; a++) known->option[a] = option[a];
   for (int a = 0; a < n_axes && layout == NULL; a++) {
     const Option *of_axis = &routes->options.at[option[a]];
-    Cut *cut = &known.layout.cut[of_axis->axis.dim];
-    known.layout.axis[a] = of_axis->axis;
+    Cut *cut = &known->layout.cut[of_axis->axis.dim];
+    known->layout.axis[a] = of_axis->axis;
     if (of_axis->axis.kind == LAYOUT_SHARD && (cut->units == 0 || routes->mesh->axis[a].size > 1)) *cut = of_axis->cut;
   }
   vec_push(routes->arena, &routes->layouts, known);
@@ -114,9 +116,14 @@ int routes_layout(Routes *routes, const Layout *layout) {
   return number_of_options(routes, option, layout);
 }
 
+void routes_forget(Routes *routes) {
+  arena_reset(routes->of_steps);
+  routes->steps = routes->ways = (StepMap){NULL, 0, 0};
+}
+
 int64_t routes_tried(const Routes *routes) { return routes->tried; }
 
-const Layout *routes_layout_at(const Routes *routes, int number) { return &routes->layouts.at[number].layout; }
+const Layout *routes_layout_at(const Routes *routes, int number) { return &routes->layouts.at[number]->layout; }
 
 static int number_of_shape(Routes *routes, const Shape *shape, int element) {
   int64_t key[LAYOUT_MAX_RANK + 1] = {element};
@@ -188,8 +195,8 @@ static void list_options(Search *s, uint32_t axes, bool few) {
   for (int a = 0; a < s->mesh->n_axes; a++) {
     const bool changes = axes >> a & 1;
     s->n_options[a] = 0;
-    s->last[a] = add_option(s, a, s->routes->layouts.at[s->from].option[a]);
-    if (changes) s->last[a] = add_option(s, a, s->routes->layouts.at[s->to].option[a]);
+    s->last[a] = add_option(s, a, s->routes->layouts.at[s->from]->option[a]);
+    if (changes) s->last[a] = add_option(s, a, s->routes->layouts.at[s->to]->option[a]);
     if (changes) s->axis[s->n_axes++] = a;
     const AxisLayout *to = &end->axis[a];
     if (changes && !few && s->mesh->axis[a].size > 1) {
@@ -259,7 +266,7 @@ static int64_t moved_between(Routes *routes, const Shape *shape, const Layout *f
 }
 
 static Step make_step(Routes *routes, int shape, int from, int to) {
-  static const signed char starts[] = {[RESHARD_NOTHING] = 0, [RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
+  static const unsigned char starts[] = {[RESHARD_NOTHING] = 0, [RESHARD_LOCAL] = 1, [RESHARD_COLLECTIVE] = 2, [RESHARD_MESSAGES] = 5};
   const KnownShape of = routes->shapes.at[shape];
   const Layout x = *routes_layout_at(routes, from), y = *routes_layout_at(routes, to);
   Reshard step;
@@ -277,26 +284,31 @@ static int64_t step_slot(const StepMap *map, uint64_t key) {
   return i;
 }
 
-static void grow_steps(Routes *routes) {
-  const StepMap old = routes->steps;
-  routes->steps.cap = old.cap == 0 ? 1 << 10 : old.cap * 2;
-  routes->steps.slot = arena_alloc(routes->arena, sizeof *old.slot * (size_t)routes->steps.cap);
+static void grow_map(Arena *arena, StepMap *map) {
+  const StepMap old = *map;
+  map->cap = old.cap == 0 ? 1 << 8 : old.cap * 2;
+  map->slot = arena_alloc(arena, sizeof *old.slot * (size_t)map->cap);
   for (int64_t i = 0; i < old.cap; i++)
-    if (old.slot[i].key != 0) routes->steps.slot[step_slot(&routes->steps, old.slot[i].key)] = old.slot[i];
-  arena_give_back(routes->arena, old.slot, sizeof *old.slot * (size_t)old.cap);
+    if (old.slot[i].key != 0) map->slot[step_slot(map, old.slot[i].key)] = old.slot[i];
+  arena_give_back(arena, old.slot, sizeof *old.slot * (size_t)old.cap);
+}
+
+// Where it is kept until the next key is put in. *known: something was there.
+static Step *step_at(Arena *arena, StepMap *map, uint64_t key, bool *known) {
+  if (map->len * 3 >= map->cap * 2) grow_map(arena, map);
+  const int64_t i = step_slot(map, key);
+  *known = map->slot[i].key != 0;
+  map->slot[i].key = key;
+  map->len += !*known;
+  return &map->slot[i].step;
 }
 
 // Between layouts that differ.
 static Step step_between(Routes *routes, int shape, int from, int to) {
-  const uint64_t key = key_of(shape, from, to);
-  if (routes->steps.len * 3 >= routes->steps.cap * 2) grow_steps(routes);
-  const int64_t i = step_slot(&routes->steps, key);
-  if (routes->steps.slot[i].key == 0) {
-    routes->steps.len++;
-    routes->steps.slot[i].key = key;
-    routes->steps.slot[i].step = make_step(routes, shape, from, to);
-  }
-  return routes->steps.slot[i].step;
+  bool known;
+  Step *step = step_at(routes->of_steps, &routes->steps, key_of(shape, from, to), &known);
+  if (!known) *step = make_step(routes, shape, from, to);
+  return *step;
 }
 
 // Several axes that change differently do that at once only to where they are to be in the end.
@@ -402,12 +414,13 @@ Route route_find(Routes *routes, int shape, int from, int to) {
 }
 
 RouteCost routes_cost(Routes *routes, int shape, int from, int to) {
-  int *number = word_map_at(&routes->way_numbers, key_of(shape, from, to));
-  if (*number < 0) {
+  bool known;
+  Step *way = step_at(routes->of_steps, &routes->ways, key_of(shape, from, to), &known);
+  if (!known) {
     Search s;
     const int end = search(&s, routes, shape, from, to);
-    *number = routes->ways.len;
-    vec_push_own(routes->arena, &routes->ways, end >= 0 ? s.state[end].cost : (RouteCost){INFINITY, 0});
+    *way = (Step){.amount = INFINITY};
+    if (end >= 0) *way = (Step){.amount = s.state[end].cost.amount, .starts = (unsigned char)s.state[end].cost.starts};
   }
-  return routes->ways.at[*number];
+  return (RouteCost){way->amount, way->starts};
 }

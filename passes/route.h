@@ -21,6 +21,8 @@ const Layout *routes_layout_at(const Routes *routes, int number);
 // The shape of a tensor, with the size of its elements.
 int routes_shape(Routes *routes, const Tensor *tensor);
 RouteCost routes_cost(Routes *routes, int shape, int from, int to); // of route_find
+// Gives back the memory of the steps and of what ways cost, which are found again when they are asked for.
+void routes_forget(Routes *routes);
 // How many steps have been tried in all: what it takes to find ways, the same every time.
 int64_t routes_tried(const Routes *routes);
 

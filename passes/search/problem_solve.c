@@ -87,5 +87,6 @@ CfnSolution problem_solve(SearchProblem *p, int64_t budget) {
   }
   if (is_proved(&s.best)) s.best.bound = s.best.cost;
   arena_free(p->scratch);
+  routes_forget(p->routes);
   return s.best;
 }

@@ -70,14 +70,21 @@ static Cfn with_discount(Arena *arena, const SearchProblem *p, const Discount *d
   return cfn;
 }
 
+// Whether an assignment was not there before.
+static bool note_new(Numbers *known, const int *value, int n) {
+  const int before = known->len;
+  return numbers_of(known, value, sizeof *value * (size_t)n) == before;
+}
+
 void refine_add_optima(Refinement *r, const SearchProblem *p, const CfnSolution *found) {
   Arena *arena = r->contest->c->arena, *scratch = arena_new();
+  Numbers known = {.arena = p->arena};
   int64_t budget = max_i64(found->operations, LEAST_OPERATIONS);
   for (int i = 0; i < N_DISCOUNTS && budget > 0 && !contest_is_over(r->contest); i++) {
     const Cfn cfn = with_discount(scratch, p, &DISCOUNTS[i]);
     const CfnSolution solution = cfn_solve(&cfn, budget, found->value);
     budget -= solution.operations;
-    if (solution.feasible) vec_push(arena, &r->starts, ((Rival){.plan = problem_plan(arena, p, solution.value)}));
+    if (solution.feasible && note_new(&known, solution.value, p->groups.list.len)) vec_push(arena, &r->starts, ((Rival){.plan = problem_plan(arena, p, solution.value)}));
     arena_reset(scratch);
   }
   arena_free(scratch);

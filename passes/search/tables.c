@@ -164,7 +164,7 @@ static LayoutList wants_of_readers(Tables *t, const PortList *ports) {
   return wants;
 }
 
-// What a state of a reader takes at least where others want something, too: `alone`, or a way by what they want.
+// What a state of a reader takes at least where others want something, too, in seconds: `alone`, or a way by what they want.
 static double least_beside(Tables *t, const Tensor *tensor, int made, const PortState *reader, const LayoutList *wants, double alone) {
   const int shape = routes_shape(t->p->routes, tensor), from = made >= 0 ? made : routes_layout(t->p->routes, &layout_replicated);
   double least = alone;
@@ -172,8 +172,9 @@ static double least_beside(Tables *t, const Tensor *tensor, int made, const Port
   for (int i = 0; i < wants->len; i++) {
     const int by = wants->at[i];
     if (by == from || by == reader->want[0]) continue;
-    const double amount = routes_cost(t->p->routes, shape, from, by).amount + routes_cost(t->p->routes, shape, by, reader->want[0]).amount;
-    least = fmin(least, tables_in_unit(t->p, tensor, amount));
+    const double there = routes_cost(t->p->routes, shape, from, by).amount;
+    if (there >= least) continue;
+    least = fmin(least, there + routes_cost(t->p->routes, shape, by, reader->want[0]).amount);
   }
   return least;
 }
@@ -263,6 +264,7 @@ Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
     arena_reset(p->scratch);
   }
   tables->bounded = false;
+  if (p->n_approximate == 0) routes_forget(p->routes);
   tables->seen = NEW_ARRAY(p->arena, LayoutList, tables->kind_numbers.len);
   return tables->ended ? NULL : tables;
 }
