@@ -156,7 +156,15 @@ const Uses *plan_uses(const Planner *p, const Graph *graph, int tensor) {
 // ---- lines ---------------------------------------------------------------------------------------------------------
 
 const char *plan_line_key(Arena *arena, const char *graph, PlanSubject subject, const char *name) {
-  return arena_printf(arena, "%s %s %s", graph != NULL ? graph : "", plan_subject_word(subject), name);
+  const char *part[] = {graph != NULL ? graph : "", plan_subject_word(subject), name};
+  const size_t len[] = {strlen(part[0]), strlen(part[1]), strlen(part[2])};
+  char *key = arena_alloc(arena, len[0] + len[1] + len[2] + 3), *at = key; // asked for every operator of every plan
+  for (int i = 0; i < 3; i++) {
+    memcpy(at, part[i], len[i]);
+    at += len[i];
+    *at++ = i < 2 ? ' ' : '\0';
+  }
+  return key;
 }
 
 PlanSubject plan_subject_of(const Planner *p, const PlanLine *line, const char *name) {

@@ -11,6 +11,9 @@
 #include "refine.h"
 #include "search.h"
 
+// What takes so many times a cost takes more than it, rounding aside.
+static const double MORE = 1 + 1e-6;
+
 // Entries of tables: some seconds, unless a time is given.
 static const int64_t BUDGET = 100 * 1000 * 1000, UNLIMITED = (int64_t)1 << 60;
 
@@ -124,7 +127,7 @@ static bool search_used(Compilation *c, Contest *contest, const Plan *best, doub
   const Mesh mesh = fewer_mesh(c->arena, &c->mesh, axis, used);
   const ProblemSpace fewer = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = fewer_candidates, .ctx = &axis};
   const Plan same = fewer_plan(c->arena, best, &mesh, axis);
-  if (contest_is_less(cost, contest_price(contest, &same, INFINITY).seconds)) return false;
+  if (contest_is_less(cost, contest_price(contest, &same, cost * MORE).seconds)) return false;
   SearchProblem *problem = open_problem(c, contest, &mesh, &fewer);
   if (problem == NULL) return false;
   const CfnSolution solution = solve(problem, budget);

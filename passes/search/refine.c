@@ -192,6 +192,7 @@ typedef struct Steps { // from the best plan so far
   Contest *contest;
   int64_t effort;
   int lowered;
+  double now; // estimate of the best plan, which the contest's model is laid by; 0: not known yet
 } Steps;
 
 static bool goes_on(const Steps *s) {
@@ -203,15 +204,16 @@ static bool move(Steps *s, double *best) {
   Contest *contest = s->contest;
   Arena *arena = arena_new();
   Rival rival = {.name = contest->name};
-  const double now = contest_price(contest, &contest->plan, INFINITY).overlapped;
+  if (s->now == 0) s->now = contest_price(contest, &contest->plan, INFINITY).overlapped;
   PlanMoves *moves = plan_moves_new(arena, contest_model(contest), &contest->plan);
   bool moved = false;
   while (!moved && goes_on(s) && plan_moves_next(moves, &rival.plan)) {
     s->effort += contest->c->model->train->ops.len;
-    const Price price = contest_price(contest, &rival.plan, now);
-    if (price.overlapped == 0 || !contest_is_less(price.overlapped, now)) continue;
+    const Price price = contest_price(contest, &rival.plan, s->now);
+    if (price.overlapped == 0 || !contest_is_less(price.overlapped, s->now)) continue;
     s->lowered++;
     moved = offer(contest, &rival, best);
+    if (moved) s->now = price.overlapped;
   }
   if (moved) vec_own(contest->c->arena, &contest->plan.lines);
   plan_moves_free(moves);
