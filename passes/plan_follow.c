@@ -41,7 +41,7 @@ static void vote(void *ctx, int tensor) {
   Vote *v = ctx;
   const Tensor *t = graph_tensor(v->graph, tensor);
   const AxisLayout layout = t->layout->axis[v->axis];
-  if (has_no_vote(v, tensor)) return;
+  if ((layout.kind != LAYOUT_PINNED && layout.kind != LAYOUT_SHARD) || has_no_vote(v, tensor)) return;
   if (layout.kind == LAYOUT_PINNED) v->pin = v->pin == -1 || v->pin == layout.pin ? layout.pin : -2;
   if (layout.kind != LAYOUT_SHARD || !cut_is_plain(&t->layout->cut[layout.dim], t->extent[layout.dim])) return;
   const int dim = sharding_dim_of(v->graph, v->op, tensor, layout.dim);

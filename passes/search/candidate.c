@@ -93,5 +93,6 @@ Plan candidates_plan(Arena *arena, const Model *model, const Groups *groups, con
     const bool of_update = plan_update_of(groups->planner, groups->graph, &groups->graph->ops.at[i]) >= 0;
     if (groups->of_op[i] >= 0 && groups->list.at[groups->of_op[i]].kind != GROUP_OPS && !of_update) add_op_line(&w, i, &of_op[i]);
   }
+  arena_give_back(arena, of_op, sizeof *of_op * (size_t)groups->graph->ops.len);
   return plan;
 }

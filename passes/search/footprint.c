@@ -20,7 +20,8 @@ struct Footprint {
   Life *life;          // by tensor
   int *keeper;         // by tensor: the group that it is counted with; -1: none
   Ids *kept;           // by group: the tensors that are counted with it
-  double *bytes;       // by tensor: as the group at hand lays it
+  double *bytes;       // by tensor: as the group at hand lays it, whole numbers
+  double **laid;       // by group, by value, once they were asked for: what it stores, and the tensors that are counted with it
   double **work;       // by group: of its values
 };
 
@@ -103,18 +104,33 @@ static double stored_bytes(const Footprint *f, int number) {
   return sum;
 }
 
+// Under a value of a group: what it stores, and then the tensors that are counted with it.
+static const double *laid_as(Footprint *f, int group, int value) {
+  const int width = 1 + f->kept[group].len, n = f->p->of[group].n;
+  if (f->laid[group] == NULL) {
+    f->laid[group] = NEW_ARRAY(f->p->arena, double, n *width);
+    for (int v = 0; v < n; v++) f->laid[group][v * width] = -1; // not known yet
+  }
+  double *laid = &f->laid[group][value * width];
+  if (laid[0] >= 0) return laid;
+  problem_lay_group(f->p, group, value);
+  measure_kept(f, group);
+  laid[0] = stored_bytes(f, group);
+  for (int i = 0; i < f->kept[group].len; i++) laid[1 + i] = f->bytes[f->kept[group].at[i]];
+  return laid;
+}
+
 double footprint_peak(Footprint *f, const int *value, int *moment) {
   const int n = f->graph->ops.len;
   double *change = NEW_ARRAY(f->p->arena, double, n + 1), now = 0, most = -1;
   for (int g = 0; g < f->p->groups.list.len; g++) {
-    problem_lay_group(f->p, g, value[g]);
-    measure_kept(f, g);
-    now += stored_bytes(f, g);
-  }
-  for (int t = 0; t < f->graph->tensors.len; t++) {
-    if (f->keeper[t] < 0) continue;
-    change[f->life[t].made] += f->bytes[t];
-    change[f->life[t].read + 1] -= f->bytes[t];
+    const double *laid = laid_as(f, g, value[g]);
+    now += laid[0];
+    for (int i = 0; i < f->kept[g].len; i++) {
+      const Life *life = &f->life[f->kept[g].at[i]];
+      change[life->made] += laid[1 + i];
+      change[life->read + 1] -= laid[1 + i];
+    }
   }
   for (int i = 0; i < n; i++) {
     now += change[i];
@@ -128,12 +144,11 @@ void footprint_weigh(Footprint *f, int limit, int moment) {
     CfnVariable *variable = &f->p->cfn.variables.at[g];
     double *weight = NEW_ARRAY(f->p->arena, double, variable->n_values);
     for (int v = 0; v < variable->n_values; v++) {
-      problem_lay_group(f->p, g, v);
-      measure_kept(f, g);
-      weight[v] = stored_bytes(f, g);
+      const double *laid = laid_as(f, g, v);
+      weight[v] = laid[0];
       for (int i = 0; i < f->kept[g].len; i++) {
-        const int t = f->kept[g].at[i];
-        if (f->life[t].made <= moment && moment <= f->life[t].read) weight[v] += f->bytes[t];
+        const Life *life = &f->life[f->kept[g].at[i]];
+        if (life->made <= moment && moment <= life->read) weight[v] += laid[1 + i];
       }
     }
     variable->weight[limit] = weight;
@@ -202,6 +217,7 @@ Footprint *footprint_new(SearchProblem *p, int64_t strip_bytes) {
   f->keeper = NEW_ARRAY(p->arena, int, n);
   f->kept = NEW_ARRAY(p->arena, Ids, groups);
   f->bytes = NEW_ARRAY(p->arena, double, n);
+  f->laid = NEW_ARRAY(p->arena, double *, groups);
   f->work = NEW_ARRAY(p->arena, double *, groups);
   find_keepers(f);
   return f;
