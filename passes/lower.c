@@ -452,6 +452,7 @@ static void clear_sums(Lowering *l) {
 static void lower_graph(Lowering *l, const Graph *graph) {
   l->graph = graph;
   enter_tensors(l);
+  l->reads = reads_of_graph(l->scratch, graph);
   l->fate = NEW_ARRAY(l->scratch, Fate, graph->ops.len);
   sums_find(l);
   parts_place(l);

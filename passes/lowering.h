@@ -3,6 +3,7 @@
 #define PARCC_PASSES_LOWERING_H
 
 #include "../ir/program.h"
+#include "reads.h"
 
 // How an operator of the graph at hand is made, where it is not made by itself. Operators are counted from 1 here; 0: none.
 typedef struct Fate {
@@ -20,6 +21,7 @@ typedef struct Lowering {
   Arena *building; // of the kernel at hand, forgotten when it is finished
   Program *program;
   const Graph *graph; // at hand
+  GraphReads reads;   // of it
   int *tensor_of;     // graph tensor -> program tensor
   Fate *fate;         // by operator
   Names c_names;      // of emitted tensors, to keep them unique

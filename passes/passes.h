@@ -38,7 +38,7 @@ void rematerialise_settle(Graph *train, const Mesh *mesh, bool f64);
 void pass_rematerialise(Graph *train);
 // By tensor of a training graph that is not sharded yet: whether it is much larger than what it is made from, so that, however it
 // lies, it may be made again, or never be there as a whole (strips.h).
-const bool *rematerialise_bulges(Graph *train);
+const bool *rematerialise_bulges(Graph *train, Arena *arena);
 // From the sharded graphs of the model to c->program: steps without order between streams and without places.
 void pass_lower(Compilation *c);
 // Reductions over the same ranks become one, of at most so many bytes. Large enough that starting a message takes no time beside sending

@@ -5,11 +5,11 @@
 //
 // A result takes the buffer of an operand that dies with it, where the kernel allows that. Then buffers are placed one
 // after the other, each at the lowest offset that is free during its whole life, in several orders; the best is kept.
-#include <limits.h>
 #include <stdlib.h>
 
 #include "collapse.h"
 #include "inplace.h"
+#include "occupancy.h"
 #include "passes.h"
 
 enum { SMALL = 16384 }; // bytes not worth sharing a place and a name
@@ -227,63 +227,6 @@ static int older_first(const void *a, const void *b) {
   return compare(x, y, (double)-x->first, (double)-y->first);
 }
 
-// The placed buffers by offset, so that the lowest gap is found in one walk: which of them live at the same time is asked of RUN
-// buffers at once, as most do not. Behind the last one there are RUN that never live.
-enum { RUN = 32 };
-typedef struct Placed {
-  int n, *first, *last;
-  int64_t *begin, *end;
-} Placed;
-
-static Placed placed_new(Arena *arena, int cap) {
-  const int room = cap + RUN;
-  return (Placed){0, NEW_ARRAY(arena, int, room), NEW_ARRAY(arena, int, room), NEW_ARRAY(arena, int64_t, room),
-                  NEW_ARRAY(arena, int64_t, room)};
-}
-
-static void placed_clear(Placed *p, int cap) {
-  p->n = 0;
-  for (int i = 0; i < cap + RUN; i++) p->first[i] = INT_MAX;
-}
-
-// Without a branch: compilers make vectors of it.
-static bool any_lives_with(const int *first, const int *last, int from, int to) {
-  int any = 0;
-  for (int i = 0; i < RUN; i++) any |= (first[i] <= to) & (last[i] >= from);
-  return any != 0;
-}
-
-// The lowest place from `offset` on.
-static int64_t lowest_gap(const Placed *p, const Buffer *b, int64_t offset) {
-  for (int run = 0; run < p->n; run += RUN) {
-    if (!any_lives_with(p->first + run, p->last + run, b->first, b->last)) continue;
-    for (int i = run; i < run + RUN; i++) {
-      if (p->first[i] > b->last || p->last[i] < b->first) continue;
-      if (p->begin[i] >= offset + aligned(b->bytes)) return offset;
-      offset = max_i64(offset, p->end[i]);
-    }
-  }
-  return offset;
-}
-
-static void placed_add(Placed *p, const Buffer *b) {
-  int at = 0;
-  for (int end = p->n; at < end;) { // behind those that begin there, too
-    const int middle = (at + end) / 2;
-    if (p->begin[middle] > b->offset) end = middle;
-    else at = middle + 1;
-  }
-  const size_t behind = (size_t)(p->n++ - at);
-  memmove(p->first + at + 1, p->first + at, behind * sizeof *p->first);
-  memmove(p->last + at + 1, p->last + at, behind * sizeof *p->last);
-  memmove(p->begin + at + 1, p->begin + at, behind * sizeof *p->begin);
-  memmove(p->end + at + 1, p->end + at, behind * sizeof *p->end);
-  p->first[at] = b->first;
-  p->last[at] = b->last;
-  p->begin[at] = b->offset;
-  p->end[at] = b->offset + aligned(b->bytes);
-}
-
 static int64_t largest_live_sum(const Planner *pl) {
   const Program *p = pl->program;
   int64_t *change = NEW_ARRAY(pl->scratch, int64_t, pl->position + 2), live = 0, largest = 0;
@@ -302,10 +245,10 @@ static int64_t largest_live_sum(const Planner *pl) {
 
 // Places all buffers in an order and returns how much memory that takes; gives up once it is not less than `most`. Those that
 // live for ever come first, side by side.
-static int64_t place_buffers(Buffer **buffers, Placed *placed, int n, int (*order)(const void *, const void *), int64_t most) {
+static int64_t place_buffers(Buffer **buffers, Occupancy *taken, int n, int (*order)(const void *, const void *), int64_t most) {
   int64_t base = 0;
   int i = 0;
-  placed_clear(placed, n);
+  occupancy_clear(taken);
   qsort(buffers, (size_t)n, sizeof *buffers, order);
   for (; i < n && buffers[i]->persistent; i++) {
     buffers[i]->offset = base;
@@ -313,26 +256,27 @@ static int64_t place_buffers(Buffer **buffers, Placed *placed, int n, int (*orde
   }
   int64_t peak = base;
   for (; i < n && peak < most; i++) {
-    buffers[i]->offset = lowest_gap(placed, buffers[i], base);
-    placed_add(placed, buffers[i]);
-    peak = max_i64(peak, buffers[i]->offset + aligned(buffers[i]->bytes));
+    Buffer *b = buffers[i];
+    b->offset = occupancy_lowest_gap(taken, b->first, b->last, aligned(b->bytes), base);
+    occupancy_take(taken, b->first, b->last, b->offset, aligned(b->bytes));
+    peak = max_i64(peak, b->offset + aligned(b->bytes));
   }
   return peak;
 }
 
-static void find_places(Arena *scratch, Program *p) {
+static void find_places(Arena *scratch, Program *p, int positions) {
   static int (*const orders[])(const void *, const void *) = {larger_first, larger_for_longer_first, longer_first,
                                                               older_first};
   enum { ORDERS = sizeof orders / sizeof *orders };
   Buffer **buffers = NEW_ARRAY(scratch, Buffer *, p->buffers.len);
-  Placed placed = placed_new(scratch, p->buffers.len);
+  Occupancy *taken = occupancy_new(scratch, positions);
   int64_t *offset = NEW_ARRAY(scratch, int64_t, p->buffers.len); // of the best order
   int n = 0;
   for (int b = 0; b < p->buffers.len; b++)
     if (p->buffers.at[b].first >= 0 && p->buffers.at[b].bytes > 0) buffers[n++] = &p->buffers.at[b];
   p->arena_bytes = INT64_MAX;
   for (int o = 0; o < ORDERS && p->arena_bytes > p->lower_bound; o++) {
-    const int64_t peak = place_buffers(buffers, &placed, n, orders[o], p->arena_bytes);
+    const int64_t peak = place_buffers(buffers, taken, n, orders[o], p->arena_bytes);
     if (peak >= p->arena_bytes) continue;
     p->arena_bytes = peak;
     for (int b = 0; b < p->buffers.len; b++) offset[b] = p->buffers.at[b].offset;
@@ -354,7 +298,7 @@ void pass_plan_memory(Compilation *c) {
   reuse_places(pl);
   compute_lifetimes(pl);
   p->lower_bound = largest_live_sum(pl);
-  find_places(scratch, p);
+  find_places(scratch, p, pl->position + 1);
   for (int t = 0; t < p->tensors.len; t++) p->tensors.at[t].shown = p->tensors.at[t].steps > 0;
   arena_free(scratch);
 }

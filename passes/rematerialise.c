@@ -20,6 +20,7 @@
 #include "contraction.h"
 #include "demands.h"
 #include "passes.h"
+#include "reads.h"
 #include "rewrite.h"
 #include "route.h"
 #include "sharding.h"
@@ -33,29 +34,16 @@ typedef VEC(int) Ids;
 
 typedef struct Rematerialiser {
   Graph *graph;
-  Ids *readers; // by tensor: operators
+  Arena *arena;
+  GraphReads reads;
   bool *kept;   // by tensor: is there when the program has run
   bool *again;  // by tensor: to be made again
 } Rematerialiser;
 
 // ---- facts -------------------------------------------------------------------------------------------------------
 
-typedef struct Reading {
-  Rematerialiser *r;
-  int op;
-} Reading;
-
-static void note_reader(void *ctx, int tensor) {
-  const Reading *reading = ctx;
-  vec_push(reading->r->graph->arena, &reading->r->readers[tensor], reading->op);
-}
-
 static void collect_facts(Rematerialiser *r) {
   const Graph *graph = r->graph;
-  for (int i = 0; i < graph->ops.len; i++) {
-    Reading reading = {r, i};
-    op_visit_reads(&graph->ops.at[i], note_reader, &reading);
-  }
   for (int i = 0; i < graph->stores.len; i++) r->kept[graph->stores.at[i].value] = true;
   for (int i = 0; i < graph->losses.len; i++) r->kept[graph->losses.at[i].tensor] = true;
   for (int i = 0; i < graph->metrics.len; i++) r->kept[graph->metrics.at[i].tensor] = true;
@@ -96,7 +84,7 @@ static void need(Chain *chain, int tensor) {
   chain->possible = op->kind == OP_COMPUTE && op->phase == PHASE_FORWARD && chain->ops.len < MAX_CHAIN &&
                     (op->reduce == REDUCE_NONE || has_small_operands(chain, op));
   if (!chain->possible) return;
-  vec_push(graph->arena, &chain->ops, id);
+  vec_push(chain->r->arena, &chain->ops, id);
   chain->flops += op_flops(op);
   op_visit_reads(op, need_read, chain);
 }
@@ -105,13 +93,12 @@ static void need(Chain *chain, int tensor) {
 
 enum { TOGETHER = 64 }; // tensors that are asked about in one walk over the operators, a bit each
 
-typedef struct Between {
-  uint64_t *set; // by tensor
-  uint64_t bits; // to be added to it, or found in it
+typedef struct Between { // the tensors at hand
+  uint64_t *follows; // by tensor: it is made from which of them
+  uint64_t *leads;   // by tensor: it is needed by an operator of the backward pass that reads which of them
+  uint64_t *reads;   // by operator: it is such an operator
+  int first, last;   // operators: between the first that makes one and the last that reads one
 } Between;
-
-static void add_bits(void *ctx, int tensor) { ((Between *)ctx)->set[tensor] |= ((Between *)ctx)->bits; }
-static void find_bits(void *ctx, int tensor) { ((Between *)ctx)->bits |= ((Between *)ctx)->set[tensor]; }
 
 static uint64_t bits_of_results(const Op *op, const uint64_t *set) {
   uint64_t bits = 0;
@@ -119,41 +106,61 @@ static uint64_t bits_of_results(const Op *op, const uint64_t *set) {
   return bits;
 }
 
-// Drops those tensors between whose making and the operators of the backward pass that read them there are few operators.
-static void drop_near(Rematerialiser *r, const int *tensors, int n) {
-  const Graph *graph = r->graph;
-  uint64_t *leads = NEW_ARRAY(graph->arena, uint64_t, graph->tensors.len); // to such an operator of which of them
-  uint64_t *follows = NEW_ARRAY(graph->arena, uint64_t, graph->tensors.len);
-  uint64_t *reads = NEW_ARRAY(graph->arena, uint64_t, graph->ops.len); // by operator of the backward pass
-  int between[TOGETHER] = {0};
+static void begin_between(const Rematerialiser *r, Between *b, const int *tensors, int n) {
+  memset(b->follows, 0, sizeof *b->follows * (size_t)r->graph->tensors.len);
+  memset(b->leads, 0, sizeof *b->leads * (size_t)r->graph->tensors.len);
+  memset(b->reads, 0, sizeof *b->reads * (size_t)r->graph->ops.len);
+  b->first = r->graph->ops.len;
+  b->last = -1;
   for (int t = 0; t < n; t++) {
-    follows[tensors[t]] = (uint64_t)1 << t;
-    for (int k = 0; k < r->readers[tensors[t]].len; k++) {
-      const int reader = r->readers[tensors[t]].at[k];
-      if (graph->ops.at[reader].phase == PHASE_BACKWARD) reads[reader] |= (uint64_t)1 << t;
+    const IdList readers = readers_of(&r->reads, tensors[t]);
+    const int maker = graph_tensor(r->graph, tensors[t])->producer;
+    b->follows[tensors[t]] = (uint64_t)1 << t;
+    if (maker < b->first) b->first = maker;
+    for (int k = 0; k < readers.len; k++) {
+      if (r->graph->ops.at[readers.at[k]].phase != PHASE_BACKWARD) continue;
+      b->reads[readers.at[k]] |= (uint64_t)1 << t;
+      if (readers.at[k] > b->last) b->last = readers.at[k];
     }
   }
-  for (int i = graph->ops.len - 1; i >= 0; i--) {
-    Between b = {leads, reads[i] | bits_of_results(&graph->ops.at[i], leads)};
-    if (b.bits != 0) op_visit_reads(&graph->ops.at[i], add_bits, &b);
+}
+
+static void find_leads(const Rematerialiser *r, Between *b) {
+  for (int i = b->last; i > b->first; i--) {
+    const uint64_t bits = b->reads[i] | bits_of_results(&r->graph->ops.at[i], b->leads);
+    const IdList reads = reads_of_op(&r->reads, i);
+    for (int k = 0; k < reads.len; k++) b->leads[reads.at[k]] |= bits;
   }
-  for (int i = 0; i < graph->ops.len; i++) {
-    const Op *op = &graph->ops.at[i];
-    Between b = {follows, 0};
-    op_visit_reads(op, find_bits, &b);
-    for (int k = 0; k < op_results(op); k++) follows[op_result(op, k)] |= b.bits;
-    const uint64_t counted = b.bits & bits_of_results(op, leads);
-    for (int t = 0; t < n; t++) between[t] += (int)(counted >> t & 1);
+}
+
+// Drops those tensors between whose making and the operators of the backward pass that read them there are few operators.
+static void drop_near(Rematerialiser *r, Between *b, const int *tensors, int n) {
+  int between[TOGETHER] = {0};
+  uint64_t near = UINT64_MAX >> (TOGETHER - n); // as far as is known
+  begin_between(r, b, tensors, n);
+  find_leads(r, b);
+  for (int i = b->first; i <= b->last && near != 0; i++) {
+    const Op *op = &r->graph->ops.at[i];
+    const IdList reads = reads_of_op(&r->reads, i);
+    uint64_t bits = 0;
+    for (int k = 0; k < reads.len; k++) bits |= b->follows[reads.at[k]];
+    for (int k = 0; k < op_results(op); k++) b->follows[op_result(op, k)] |= bits;
+    const uint64_t counted = bits & near & bits_of_results(op, b->leads);
+    for (int t = 0; t < n && counted >> t != 0; t++)
+      if (counted >> t & 1 && ++between[t] > NEAR) near &= ~((uint64_t)1 << t);
   }
-  for (int t = 0; t < n; t++) r->again[tensors[t]] = between[t] > NEAR;
+  for (int t = 0; t < n; t++) r->again[tensors[t]] = !(near >> t & 1);
 }
 
 static void drop_all_near(Rematerialiser *r) {
+  Arena *arena = r->arena;
+  Between b = {NEW_ARRAY(arena, uint64_t, r->graph->tensors.len), NEW_ARRAY(arena, uint64_t, r->graph->tensors.len),
+               NEW_ARRAY(arena, uint64_t, r->graph->ops.len), 0, 0};
   int tensors[TOGETHER], n = 0;
   for (int t = 0, all = r->graph->tensors.len; t < all; t++) {
     if (r->again[t]) tensors[n++] = t;
     if (n == 0 || (n < TOGETHER && t + 1 < all)) continue;
-    drop_near(r, tensors, n);
+    drop_near(r, &b, tensors, n);
     n = 0;
   }
 }
@@ -161,8 +168,9 @@ static void drop_all_near(Rematerialiser *r) {
 // ---- the choice --------------------------------------------------------------------------------------------------
 
 static bool is_read_backward(const Rematerialiser *r, int tensor) {
-  for (int i = 0; i < r->readers[tensor].len; i++)
-    if (r->graph->ops.at[r->readers[tensor].at[i]].phase == PHASE_BACKWARD) return true;
+  const IdList readers = readers_of(&r->reads, tensor);
+  for (int i = 0; i < readers.len; i++)
+    if (r->graph->ops.at[readers.at[i]].phase == PHASE_BACKWARD) return true;
   return false;
 }
 
@@ -197,8 +205,9 @@ static void mark_chain(Rematerialiser *r, int tensor, int64_t least_bytes) {
 
 // By its result; of the forward pass, one that may be done again.
 static int first_reader(const Rematerialiser *r, int tensor, Phase phase) {
-  for (int i = 0; i < r->readers[tensor].len; i++) {
-    const Op *op = &r->graph->ops.at[r->readers[tensor].at[i]];
+  const IdList readers = readers_of(&r->reads, tensor);
+  for (int i = 0; i < readers.len; i++) {
+    const Op *op = &r->graph->ops.at[readers.at[i]];
     if (op->kind == OP_COMPUTE && op->phase == phase && (phase == PHASE_BACKWARD || graph_tensor(r->graph, op->out)->again_above > 0)) return op->out;
   }
   return -1;
@@ -211,33 +220,34 @@ static void mark_reader(const Rematerialiser *r, int tensor) {
   if (t->again_by < 0) t->again_above = 0;
 }
 
-static Rematerialiser rematerialiser_new(Graph *graph) {
+static Rematerialiser rematerialiser_new(Arena *arena, Graph *graph) {
   const int n = graph->tensors.len;
-  Rematerialiser r = {.graph = graph};
-  r.readers = NEW_ARRAY(graph->arena, Ids, n);
-  r.kept = NEW_ARRAY(graph->arena, bool, n);
-  r.again = NEW_ARRAY(graph->arena, bool, n);
+  Rematerialiser r = {.graph = graph, .arena = arena, .reads = reads_of_graph(arena, graph)};
+  r.kept = NEW_ARRAY(arena, bool, n);
+  r.again = NEW_ARRAY(arena, bool, n);
   collect_facts(&r);
   return r;
 }
 
 int64_t rematerialise_least(int64_t strip_bytes) { return strip_bytes / 8; }
 
-const bool *rematerialise_bulges(Graph *graph) {
-  Rematerialiser r = rematerialiser_new(graph);
+const bool *rematerialise_bulges(Graph *graph, Arena *arena) {
+  Rematerialiser r = rematerialiser_new(arena, graph);
   double flops;
   for (int t = 0; t < graph->tensors.len; t++) r.again[t] = is_bulge(&r, t, &flops);
   return r.again;
 }
 
 void rematerialise_mark(Graph *graph, int64_t least_bytes) {
-  Rematerialiser rematerialiser = rematerialiser_new(graph), *r = &rematerialiser;
+  Arena *scratch = arena_new();
+  Rematerialiser rematerialiser = rematerialiser_new(scratch, graph), *r = &rematerialiser;
   for (int t = 0; t < graph->tensors.len; t++) r->again[t] = is_cheap(r, t);
   drop_all_near(r);
   for (int t = 0; t < graph->tensors.len; t++)
     if (r->again[t]) mark_chain(r, t, least_bytes);
   for (int i = graph->ops.len - 1; i >= 0; i--) // readers first
     if (graph_tensor(graph, graph->ops.at[i].out)->again_above > 0) mark_reader(r, graph->ops.at[i].out);
+  arena_free(scratch);
 }
 
 // ---- what the plan makes of it -------------------------------------------------------------------------------------

@@ -100,8 +100,9 @@ bool strip_has_op(const Finder *f, const Strip *s, int op) { return has_group(s,
 // What the operator makes is read inside only at the interval at hand.
 bool strip_flows_along(const Finder *f, const Strip *s, int op, int loop, bool sums) {
   const int out = op_at(f, op)->out;
-  for (int i = 0; i < f->reader_ops[out].len; i++) {
-    const int reader = f->reader_ops[out].at[i];
+  const IdList readers = readers_at(f, out);
+  for (int i = 0; i < readers.len; i++) {
+    const int reader = readers.at[i];
     if (!strip_has_op(f, s, reader)) continue;
     Flow flow = {f, out, strip_dim_of_loop(f, op, loop), reader, loop, !sums};
     if (!sums) expr_visit(op_at(f, reader)->body, check_flow, &flow);

@@ -15,12 +15,14 @@ typedef struct Finder {
   Strips *strips;
   int64_t bytes;
   int *maker;                  // by tensor: its group, or -1
-  Ids *reader_ops;             // by tensor
   bool *bulge;                 // by tensor
   int *parent;                 // by group: union of those that share a bulge
   int (*loop_of)[IR_MAX_DIMS]; // by group and class: dimension of the strip
   int (*loop_at)[IR_MAX_RANK]; // by tensor and position: the same
   uint32_t refused;            // dimensions of the strip at hand
+  int *place;                  // by group: in the order
+  int *state;                  // by group, while one looks for what comes after
+  Ids looked_at;               // groups whose state is set
   bool *follows;               // by group, in a search
   bool *seen, *known;          // by tensor, in a search; all false between searches
   double *value;               // by tensor that is known
@@ -29,6 +31,8 @@ typedef struct Finder {
 static inline const Op *op_at(const Finder *f, int op) { return &f->graph->ops.at[op]; }
 
 static inline Group *group_at(const Finder *f, int group) { return &f->g->groups.at[group]; }
+
+static inline IdList readers_at(const Finder *f, int tensor) { return readers_of(&f->l->reads, tensor); }
 
 static inline bool is_product(const Group *group) {
   return group->kind == GROUP_GEMM && !group->looped && group->ops.len == 1;

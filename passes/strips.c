@@ -27,24 +27,11 @@ static bool can_be_in_strip(const Group *group) {
          (group->phase == PHASE_FORWARD || group->phase == PHASE_BACKWARD);
 }
 
-typedef struct Reading {
-  Finder *f;
-  int op;
-} Reading;
-
-static void note_reader(void *ctx, int tensor) {
-  const Reading *r = ctx;
-  Ids *list = &r->f->reader_ops[tensor];
-  if (list->len == 0 || list->at[list->len - 1] != r->op) vec_push(r->f->arena, list, r->op);
-}
-
 static void collect_facts(Finder *f) {
   for (int t = 0; t < f->graph->tensors.len; t++) f->maker[t] = -1;
   for (int i = 0; i < f->graph->ops.len; i++) {
     const Op *op = op_at(f, i);
     for (int r = 0; r < op_results(op); r++) f->maker[op_result(op, r)] = f->g->group_of[i];
-    Reading reading = {f, i};
-    op_visit_reads(op, note_reader, &reading);
   }
 }
 
@@ -61,10 +48,10 @@ static double local_bytes(const Finder *f, int tensor) {
 
 // All that reads the tensor can be in a strip with what makes it.
 static bool stays_inside(const Finder *f, int tensor, bool across) {
-  if (f->g->leaves[tensor] || graph_tensor(f->graph, tensor)->role != ROLE_VALUE || f->reader_ops[tensor].len == 0)
-    return false;
-  for (int i = 0; i < f->reader_ops[tensor].len; i++) {
-    const Group *reader = group_at(f, f->g->group_of[f->reader_ops[tensor].at[i]]);
+  const IdList readers = readers_at(f, tensor);
+  if (f->g->leaves[tensor] || graph_tensor(f->graph, tensor)->role != ROLE_VALUE || readers.len == 0) return false;
+  for (int i = 0; i < readers.len; i++) {
+    const Group *reader = group_at(f, f->g->group_of[readers.at[i]]);
     if (!can_be_in_strip(reader) || (!across && reader->phase != group_at(f, f->maker[tensor])->phase)) return false;
   }
   return true;
@@ -115,52 +102,76 @@ static int root(const Finder *f, int group) {
 
 static void join_groups(Finder *f) {
   for (int i = 0; i < f->g->groups.len; i++) f->parent[i] = i;
-  for (int t = 0; t < f->graph->tensors.len; t++)
-    for (int i = 0; f->bulge[t] && i < f->reader_ops[t].len; i++)
-      f->parent[root(f, f->g->group_of[f->reader_ops[t].at[i]])] = root(f, f->maker[t]);
+  for (int t = 0; t < f->graph->tensors.len; t++) {
+    const IdList readers = readers_at(f, t);
+    for (int i = 0; f->bulge[t] && i < readers.len; i++) f->parent[root(f, f->g->group_of[readers.at[i]])] = root(f, f->maker[t]);
+  }
 }
 
 // ---- order -------------------------------------------------------------------------------------------------------
 
 enum { UNKNOWN, VISITED, AFTER }; // of a group, while one looks for what comes after
 
+static void set_state(Finder *f, int group, int state) {
+  f->state[group] = state;
+  vec_push(f->arena, &f->looked_at, group);
+}
+
+static void forget_states(Finder *f) {
+  for (int i = 0; i < f->looked_at.len; i++) f->state[f->looked_at.at[i]] = UNKNOWN;
+  f->looked_at.len = 0;
+}
+
 // Whether the group, or one that is in a strip with it, comes after the strip at hand (whose groups are marked).
-static bool comes_after(Finder *f, int group, int *state, int cut) {
-  if (state[group] != UNKNOWN) return state[group] == AFTER;
-  state[group] = VISITED;
+static bool comes_after(Finder *f, int group, int cut) {
+  if (f->state[group] != UNKNOWN) return f->state[group] == AFTER;
+  set_state(f, group, VISITED);
   if (group_at(f, group)->max_op < cut) return false;
   const int strip = f->strips->of_group[group];
   const Strip *s = strip >= 0 ? &f->strips->list.at[strip] : NULL;
   bool after = false;
   for (int i = 0; i < (s != NULL ? s->groups.len : 1); i++) {
     const Group *member = group_at(f, s != NULL ? s->groups.at[i] : group);
-    for (int k = 0; k < member->deps.len; k++) after |= comes_after(f, member->deps.at[k], state, cut); // all of them are looked at
+    for (int k = 0; k < member->deps.len; k++) after |= comes_after(f, member->deps.at[k], cut); // all of them are looked at
   }
-  if (after) state[group] = AFTER;
+  if (after) f->state[group] = AFTER;
   return after;
+}
+
+static void find_after(Finder *f, const Strip *s) {
+  int first_op = INT32_MAX;
+  for (int i = 0; i < s->groups.len; i++) {
+    set_state(f, s->groups.at[i], AFTER);
+    if (group_at(f, s->groups.at[i])->min_op < first_op) first_op = group_at(f, s->groups.at[i])->min_op;
+  }
+  const int cut = grouping_cut(f->g, first_op);
+  for (int i = 0; i < s->groups.len; i++) {
+    const Group *group = group_at(f, s->groups.at[i]);
+    for (int k = 0; k < group->deps.len; k++) comes_after(f, group->deps.at[k], cut);
+  }
 }
 
 // Takes in what reads from the strip and is read by it. False: some of that cannot run in strips.
 static bool take_in_between(Finder *f, Strip *s) {
-  int *state = NEW_ARRAY(f->arena, int, f->g->groups.len), first_op = INT32_MAX;
-  for (int i = 0; i < s->groups.len; i++) {
-    state[s->groups.at[i]] = AFTER;
-    if (group_at(f, s->groups.at[i])->min_op < first_op) first_op = group_at(f, s->groups.at[i])->min_op;
-  }
-  const int n = s->groups.len, cut = grouping_cut(f->g, first_op);
-  for (int i = 0; i < n; i++) {
-    const Group *group = group_at(f, s->groups.at[i]);
-    for (int k = 0; k < group->deps.len; k++) comes_after(f, group->deps.at[k], state, cut);
+  find_after(f, s);
+  int first = INT32_MAX, last = -1; // of those that come after, by their places in the order
+  for (int i = 0; i < f->looked_at.len; i++) {
+    const int group = f->looked_at.at[i];
+    if (f->state[group] != AFTER) continue;
+    if (f->place[group] < first) first = f->place[group];
+    if (f->place[group] > last) last = f->place[group];
   }
   Ids all = {NULL, 0, 0};
-  for (int i = 0; i < f->g->groups.len; i++) {
+  bool possible = true;
+  for (int i = first; i <= last && possible; i++) {
     const int group = f->g->order[i];
-    if (state[group] != AFTER) continue;
-    if (f->strips->of_group[group] >= 0 || !can_be_in_strip(group_at(f, group))) return false;
+    if (f->state[group] != AFTER) continue;
+    possible = f->strips->of_group[group] < 0 && can_be_in_strip(group_at(f, group));
     vec_push(f->arena, &all, group);
   }
+  forget_states(f);
   s->groups.at = all.at, s->groups.len = all.len, s->groups.cap = all.cap;
-  return s->groups.len <= MAX_GROUPS;
+  return possible && s->groups.len <= MAX_GROUPS;
 }
 
 static void visit_group(Finder *f, int group, int *order, int *n) {
@@ -241,8 +252,9 @@ static int64_t part(int64_t extent, int64_t length) { // intervals of about the 
 
 // Whether another group reads the tensor: it is in memory for certain.
 static bool is_handed_on(const Finder *f, int tensor) {
-  for (int i = 0; i < f->reader_ops[tensor].len; i++)
-    if (f->g->group_of[f->reader_ops[tensor].at[i]] != f->maker[tensor]) return true;
+  const IdList readers = readers_at(f, tensor);
+  for (int i = 0; i < readers.len; i++)
+    if (f->g->group_of[readers.at[i]] != f->maker[tensor]) return true;
   return false;
 }
 
@@ -292,9 +304,10 @@ static void sort_results(const Finder *f, Strip *s, const int *loop) {
   for (int i = 0; i < s->groups.len; i++)
     for (int k = 0; k < group_at(f, s->groups.at[i])->ops.len; k++) {
       const int op = group_at(f, s->groups.at[i])->ops.at[k], out = op_at(f, op)->out;
+      const IdList readers = readers_at(f, out);
       bool sums = false, inside = !f->g->leaves[out] && graph_tensor(f->graph, out)->role == ROLE_VALUE;
       for (int n = 0; n < s->n_loops; n++) sums |= strip_dim_of_loop(f, op, loop[n]) >= op_at(f, op)->n_out;
-      for (int r = 0; r < f->reader_ops[out].len; r++) inside &= strip_has_op(f, s, f->reader_ops[out].at[r]);
+      for (int r = 0; r < readers.len; r++) inside &= strip_has_op(f, s, readers.at[r]);
       if (sums) vec_push(f->arena, &s->summed, out);
       else if (inside) vec_push(f->arena, &s->inside, out);
     }
@@ -439,9 +452,11 @@ const Strips *strips_find(Lowering *l, Grouping *g, int64_t bytes) {
   Finder finder = {.l = l, .arena = l->scratch, .graph = g->graph, .g = g, .strips = strips, .bytes = bytes},
          *f = &finder;
   f->maker = NEW_ARRAY(l->scratch, int, n_tensors);
-  f->reader_ops = NEW_ARRAY(l->scratch, Ids, n_tensors);
   f->bulge = NEW_ARRAY(l->scratch, bool, n_tensors);
   f->parent = NEW_ARRAY(l->scratch, int, n_groups);
+  f->place = NEW_ARRAY(l->scratch, int, n_groups);
+  for (int i = 0; i < n_groups; i++) f->place[g->order[i]] = i;
+  f->state = NEW_ARRAY(l->scratch, int, n_groups);
   f->follows = NEW_ARRAY(l->scratch, bool, n_groups);
   f->seen = NEW_ARRAY(l->scratch, bool, n_tensors);
   f->known = NEW_ARRAY(l->scratch, bool, n_tensors);

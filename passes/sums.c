@@ -20,27 +20,10 @@
 #include "rewrite.h"
 #include "row_update.h"
 
-typedef VEC(int) Ids;
-
 typedef struct Summer {
   Lowering *l;
-  Ids *readers; // by tensor: operators
-  bool *leaf;   // by tensor: read by something other than operators
-  int reader;   // the operator at hand
+  bool *leaf; // by tensor: read by something other than operators
 } Summer;
-
-static void note_reader(void *ctx, int tensor) {
-  Summer *s = ctx;
-  vec_push(s->l->scratch, &s->readers[tensor], s->reader);
-}
-
-static void collect_facts(Summer *s) {
-  const Graph *graph = s->l->graph;
-  s->readers = NEW_ARRAY(s->l->scratch, Ids, graph->tensors.len);
-  s->leaf = graph_leaves(graph, s->l->scratch);
-  for (s->reader = 0; s->reader < graph->ops.len; s->reader++)
-    op_visit_reads(&graph->ops.at[s->reader], note_reader, s);
-}
 
 // ---- a value in whose place the sum can be -----------------------------------------------------------------------
 
@@ -61,9 +44,9 @@ static void check_overlap(void *ctx, const Expr *e) {
 
 // Nothing but the sum reads what it reads there.
 static bool is_last_reader(const Summer *s, const Op *sum, const Expr *piece, int n_fixed) {
-  const Ids *readers = &s->readers[piece->access.tensor];
-  for (int i = 0; i < readers->len; i++) {
-    const Op *op = &s->l->graph->ops.at[readers->at[i]];
+  const IdList readers = readers_of(&s->l->reads, piece->access.tensor);
+  for (int i = 0; i < readers.len; i++) {
+    const Op *op = &s->l->graph->ops.at[readers.at[i]];
     Overlap overlap = {piece, n_fixed, false};
     if (op == sum) continue;
     if (op->kind != OP_COMPUTE) return false;
@@ -124,7 +107,7 @@ static bool is_product(const Summer *s, const Op *sum, const Expr *access) {
   const Graph *graph = s->l->graph;
   const int tensor = access->access.tensor, producer = graph_tensor(graph, tensor)->producer;
   GemmPlan *plans;
-  if (producer < 0 || s->readers[tensor].len != 1 || s->leaf[tensor]) return false;
+  if (producer < 0 || readers_of(&s->l->reads, tensor).len != 1 || s->leaf[tensor]) return false;
   const Op *op = &graph->ops.at[producer];
   if (op->phase != sum->phase || !products_are_for_library(graph, op)) return false;
   if (piece_of(graph, sum, access) != 0 || memcmp(op->sharding.pin, sum->sharding.pin, sizeof op->sharding.pin) != 0)
@@ -144,8 +127,9 @@ static bool take_place(const Summer *s, const Op *sum, const Expr *product, cons
   const Op *producer = &graph->ops.at[x->producer];
   if (producer->kind != OP_COMPUTE || producer->phase != sum->phase) return false;
   if (!is_last_reader(s, sum, piece, n_fixed) || !lies_alike(s->l, x, y, n_fixed)) return false;
-  for (int i = 0; i < s->readers[sum->out].len; i++) // a change of layout would be made in its place
-    if (graph->ops.at[s->readers[sum->out].at[i]].kind == OP_RESHARD) return false;
+  const IdList readers = readers_of(&s->l->reads, sum->out);
+  for (int i = 0; i < readers.len; i++) // a change of layout would be made in its place
+    if (graph->ops.at[readers.at[i]].kind == OP_RESHARD) return false;
   Extent start = extent_fixed(0);
   for (int i = 0; i < n_fixed; i++) {
     Extent step = extent_fixed(piece->access.index[i].base);
@@ -171,9 +155,8 @@ static void scatter_into(Lowering *l, int id) {
 }
 
 void sums_find(Lowering *l) {
-  Summer summer = {.l = l}, *s = &summer;
+  const Summer summer = {l, graph_leaves(l->graph, l->scratch)}, *s = &summer;
   const Graph *graph = l->graph;
-  collect_facts(s);
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *sum = &graph->ops.at[i];
     scatter_into(l, i);

@@ -212,7 +212,7 @@ Footprint *footprint_new(SearchProblem *p, int64_t strip_bytes) {
   const int n = p->groups.graph->tensors.len, groups = p->groups.list.len;
   Footprint *f = NEW(p->arena, Footprint);
   *f = (Footprint){.p = p, .graph = p->groups.graph, .least_bytes = rematerialise_least(strip_bytes)};
-  f->bulge = strip_bytes > 0 ? rematerialise_bulges(p->model->train) : NEW_ARRAY(p->arena, bool, n);
+  f->bulge = strip_bytes > 0 ? rematerialise_bulges(p->model->train, p->arena) : NEW_ARRAY(p->arena, bool, n);
   f->life = NEW_ARRAY(p->arena, Life, n);
   f->keeper = NEW_ARRAY(p->arena, int, n);
   f->kept = NEW_ARRAY(p->arena, Ids, groups);
