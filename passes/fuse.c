@@ -33,6 +33,7 @@ typedef struct Fuser {
   int *mark, epoch; // by group: visited in the search at hand
   int cut, n_visited; // before the group that is looked for; in the search at hand
   Sources sources;    // of the last one that was found to have many
+  bool met_sources;   // the search at hand came to that one
   VEC(int) *reader_groups; // by tensor: kernels that read it
   int *packing_of;         // by operator: the first whose companion it is, or -1
 } Fuser;
@@ -72,6 +73,10 @@ static bool reaches(Fuser *f, int from, int to) {
   if (f->mark[from] == f->epoch) return false;
   f->mark[from] = f->epoch;
   f->n_visited++;
+  if (from == f->sources.group && f->cut >= f->sources.cut) {
+    f->met_sources = true;
+    return f->sources.mark[to] == f->sources.epoch;
+  }
   const Group *group = &f->g->groups.at[from];
   if (group->max_op < f->cut) return false;
   for (int i = 0; i < group->deps.len; i++)
@@ -87,15 +92,16 @@ static void collect_sources(Fuser *f, int from) {
   for (int i = 0; i < group->deps.len && group->max_op >= s->cut; i++) collect_sources(f, group->deps.at[i]);
 }
 
-// The same. A group that reads from many, as the norm of all gradients does, is asked for each of its readers, about each of them.
+// The same. A group that reads from many, as the norm of all gradients does, is asked for each of its readers, about each of them;
+// where it reads from the one whose sources are known, they are some of its own.
 static bool reads_from(Fuser *f, int from, int to) {
   enum { MANY = 64 };
   Sources *s = &f->sources;
-  if (from == s->group && f->cut >= s->cut) return s->mark[to] == s->epoch;
   f->n_visited = 0;
+  f->met_sources = false;
   const bool found = reaches(f, from, to);
   if (f->n_visited > MANY) {
-    *s = (Sources){from, f->cut, s->mark, s->epoch + 1};
+    *s = (Sources){from, f->cut, s->mark, f->met_sources ? s->epoch : s->epoch + 1};
     collect_sources(f, from);
   }
   return found;
