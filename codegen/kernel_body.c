@@ -62,7 +62,7 @@ static void open_block(KernelText *e, const char *head) {
 static const char *outdented(const KernelText *e, const char *text) {
   Text out = {.arena = e->arena};
   for (const char *c = text; *c != '\0'; c++) {
-    text_printf(&out, "%c", *c);
+    text_char(&out, *c);
     if (*c == '\n' && strncmp(c + 1, "  ", 2) == 0) c += 2;
   }
   return text_str(&out);

@@ -36,8 +36,8 @@ static const char *enter_parameters(Printer *pr, const char *open) {
       if (!is_word(c[-1])) word = c;
       end = c + 1;
     } else if (*c == ',' || *c == ')') {
-      for (; word < end; word++) text_printf(&names, "%c", tolower((unsigned char)*word));
-      text_printf(&names, " ");
+      for (; word < end; word++) text_char(&names, (char)tolower((unsigned char)*word));
+      text_char(&names, ' ');
     }
   }
   return names.len > 0 ? text_str(&names) : "";
@@ -181,7 +181,7 @@ static const char *read_number(Reader *r, const char *at) {
   if (real && (end[-1] == 'f') == r->pr->program->model->f64) return end; // not of the program's type: an attribute
   end_text(r, at);
   push_piece(r, real ? PIECE_REAL : PIECE_INTEGER, at, end, -1);
-  text_printf(&r->pr->key, real ? "\4" : "\3");
+  text_char(&r->pr->key, real ? '\4' : '\3');
   r->start = end;
   return end;
 }

@@ -12,7 +12,7 @@
 // Limits that keep a hostile text from exhausting time and memory; each is an error with a place.
 enum {
   MAX_FRAMES = 100,     // calls inside each other
-  MAX_OPS = 100000,     // operators of one graph
+  MAX_OPS = 200000,     // operators of one graph
   MAX_STEPS = 1000000,  // statements executed
   MAX_WORK = 20000000,  // see elab_work
   MAX_EXPR_SIZE = 2000, // nodes of one index expression

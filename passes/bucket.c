@@ -221,7 +221,7 @@ static const char *name_of_place(const Bucketer *k, const Step *step) {
   const Program *p = k->program;
   Text name = {.arena = k->scratch};
   for (const char *c = p->tensors.at[step->collective->tensor].name; *c != '\0'; c++)
-    if (*c < '0' || *c > '9') text_printf(&name, "%c", *c);
+    if (*c < '0' || *c > '9') text_char(&name, *c);
   text_printf(&name, " %lld", (long long)buffer_of(p, step->collective->tensor)->bytes);
   return text_str(&name);
 }

@@ -153,22 +153,19 @@ static const GroupTensor *find_tensor(const Group *group, int tensor) {
   return NULL;
 }
 
-static uint32_t axes_of_dim(const Op *op, int d, int64_t *unit) {
-  uint32_t axes = 0;
-  *unit = 1;
+static LoopClass class_of_dim(const Op *op, int d) {
+  LoopClass class = {op->dims[d], 1, 0};
   for (int a = 0; a < MESH_MAX_AXES; a++) {
     if (op->sharding.dim[a] != d) continue;
-    axes |= 1u << a;
-    *unit = op->sharding.unit[a];
+    class.axes |= 1u << a;
+    class.unit = op->sharding.unit[a];
   }
-  return axes;
+  return class;
 }
 
 static bool same_loop(const Group *group, int class, const Op *op, int d) {
-  int64_t unit;
-  const uint32_t axes = axes_of_dim(op, d, &unit);
-  return group->class_dim[class].extent == op->dims[d].extent && group->class_axes[class] == axes &&
-         group->class_unit[class] == unit;
+  const LoopClass *a = &group->classes.at[class], b = class_of_dim(op, d);
+  return a->dim.extent == b.dim.extent && a->axes == b.axes && a->unit == b.unit;
 }
 
 static bool same_pins(const Fuser *f, const Group *group, const Op *op) {
@@ -216,8 +213,8 @@ static void note_made(void *ctx, const Expr *e) {
 // Elements of a row, over all dimensions inside of it.
 static double row_elements(const Group *group, const Join *j, uint32_t rows) {
   double n = 1;
-  for (int c = 0; c < group->n_classes; c++)
-    if (!(rows >> c & 1)) n *= (double)group->class_dim[c].extent;
+  for (int c = 0; c < group->classes.len; c++)
+    if (!(rows >> c & 1)) n *= (double)group->classes.at[c].dim.extent;
   for (int d = 0; d < j->op->n_dims; d++)
     if (j->class[d] < 0) n *= (double)j->op->dims[d].extent;
   return n;
@@ -249,8 +246,8 @@ static bool profitable(const Fuser *f, const Group *group, const Join *j, uint32
   if (all_maps) return spreads_shortly(group, j, rows); // else maps over different spaces gain nothing
   if (rows == 0) return largest <= MAX_SERIAL_ELEMENTS;
   double row_count = 1;
-  for (int c = 0; c < group->n_classes; c++)
-    if (rows >> c & 1) row_count *= (double)group->class_dim[c].extent;
+  for (int c = 0; c < group->classes.len; c++)
+    if (rows >> c & 1) row_count *= (double)group->classes.at[c].dim.extent;
   return row_count >= 4 || largest <= MAX_SERIAL_ELEMENTS;
 }
 
@@ -273,7 +270,7 @@ static bool has_new_outputs(const Join *j) {
 static void unify_units(Join *j) {
   for (int d = 0; d < j->op->n_out; d++) {
     if (j->class[d] >= 0 || j->op->dims[d].extent != 1) continue;
-    for (int c = 0; c < j->group->n_classes && j->class[d] < 0; c++) {
+    for (int c = 0; c < j->group->classes.len && j->class[d] < 0; c++) {
       bool free = same_loop(j->group, c, j->op, d);
       for (int o = 0; o < j->op->n_dims; o++) free &= j->class[o] != c;
       if (free) j->class[d] = c;
@@ -329,7 +326,7 @@ static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
     used |= 1u << j.class[d];
     if (d < op->n_out) out_rows |= 1u << j.class[d];
   }
-  if (group->n_classes + n_new > IR_MAX_DIMS) return false;
+  if (group->classes.len + n_new > IR_MAX_DIMS) return false;
   expr_visit(op->body, check_access, &j);
   expr_visit(op->body, note_made, &j);
   const uint32_t rows = group->rows & out_rows & ~j.broken;
@@ -340,9 +337,8 @@ static bool try_join(Fuser *f, int op_id, int group_id, const InputGroups *in) {
   }
   for (int d = 0; d < op->n_dims; d++) {
     if (j.class[d] >= 0) continue;
-    j.class[d] = group->n_classes;
-    group->class_axes[group->n_classes] = axes_of_dim(op, d, &group->class_unit[group->n_classes]);
-    group->class_dim[group->n_classes++] = op->dims[d];
+    j.class[d] = group->classes.len;
+    vec_push(f->arena, &group->classes, class_of_dim(op, d));
   }
   memcpy(f->g->class_of[op_id], j.class, sizeof j.class);
   group->rows = group->ops.len == 0 ? (1u << op->n_out) - 1 : rows;

@@ -21,16 +21,19 @@ typedef struct GroupTensor {
   bool made;              // by an operator of the group
 } GroupTensor;
 
+typedef struct LoopClass { // dimensions of operators of a group that run together
+  Dim dim;
+  int64_t unit;
+  uint32_t axes; // of the mesh, that split it
+} LoopClass;
+
 typedef struct Group {
   GroupKind kind;
   Phase phase;
   VEC(int) ops;         // in order
   VEC(int) deps;        // groups it reads from
   VEC(GroupTensor) tensors;
-  int n_classes;        // loop classes: dimensions that run together
-  Dim class_dim[IR_MAX_DIMS];
-  int64_t class_unit[IR_MAX_DIMS];
-  uint32_t class_axes[IR_MAX_DIMS]; // mesh axes that split it
+  VEC(LoopClass) classes;
   uint32_t rows;        // classes over which operators of the group run independently
   int min_op, max_op;   // first and last operator
   int contraction;      // GROUP_GEMM: the operator among ops
