@@ -56,12 +56,14 @@ static int64_t ready_time(Timeline *t, const Node *node) {
   return ready;
 }
 
-// Finds when a task that is in its place ends.
-static void find_end(const Timeline *t, Node *node) {
+// When a task that is in its place ends.
+static int64_t end_time(const Timeline *t, const Node *node) {
   int64_t start = ready_of(t, node);
   if (node->prev != NONE && node->task.resource != TIMELINE_NO_RESOURCE) start = max_i64(start, end_of(t, &t->nodes.at[node->prev]));
-  node->when.end = start + node->task.duration - offset_of(t, node);
+  return start + node->task.duration;
 }
+
+static void find_end(const Timeline *t, Node *node) { node->when.end = end_time(t, node) - offset_of(t, node); }
 
 // ---- full ----------------------------------------------------------------------------------------------------------
 
@@ -129,20 +131,25 @@ void timeline_plan_event(Timeline *t, int task) {
   if (at < INT64_MAX) events_push(t, at, task);
 }
 
-// A task before this one, which has its times, ends at another time. What is not placed yet finds out when its own time comes that it
-// is too early.
+// A task before this one, which has its times, ends at another time.
 static void end_moved(Timeline *t, int task, int64_t from, int64_t to) {
-  const Node *node = &t->nodes.at[task];
-  const int64_t ready = ready_of(t, node);
+  Node *node = &t->nodes.at[task];
+  const int64_t ready = ready_of(t, node), seen = node->queued == NONE ? ready : min_i64(ready, node->queued);
   t->effort++;
-  if (to > from && node->placed && to > ready) events_push(t, ready, task);
-  const int64_t seen = node->queued == NONE ? ready : min_i64(ready, node->queued);
+  if (to > from && to > ready) {
+    if (node->placed) events_push(t, ready, task);
+    else node->when.ready = to;
+  }
   if (to < from && from >= seen && node->missing == 0) timeline_plan_event(t, task);
 }
 
+bool timeline_is_settled(const Timeline *t, int task) {
+  const Node *node = &t->nodes.at[task];
+  return end_time(t, node) == end_of(t, node);
+}
+
 static void next_is_looked_at(Timeline *t, const Node *node) {
-  if (node->next == NONE || node->task.resource == TIMELINE_NO_RESOURCE) return;
-  events_push(t, ready_of(t, &t->nodes.at[node->next]), node->next);
+  if (node->next != NONE && !timeline_is_settled(t, node->next)) events_push(t, ready_of(t, &t->nodes.at[node->next]), node->next);
 }
 
 static void remember_end(const Timeline *t, Node *node) {
@@ -159,18 +166,18 @@ static void vote(Timeline *t, const Node *node) {
 static void settle(Timeline *t, Node *node, int64_t was) {
   find_end(t, node);
   const int64_t end = end_of(t, node);
+  next_is_looked_at(t, node);
   if (end == was) return;
   vote(t, node);
   for (int e = node->out; e != NONE; e = t->edges.at[e].next_out) end_moved(t, t->edges.at[e].to, was, end);
-  next_is_looked_at(t, node);
 }
 
 static void take_out(Timeline *t, int task) {
   Node *node = &t->nodes.at[task];
   timeline_log(t, (Change){.kind = TASK_TAKEN, .item = task, .prev = node->prev, .when = node->when});
   remember_end(t, node);
-  next_is_looked_at(t, node);
   queue_take(t, task);
+  next_is_looked_at(t, node);
   node->when.stretch = 0;
 }
 
@@ -180,7 +187,6 @@ static void put_in(Timeline *t, int task, int64_t ready) {
   node->when.ready = ready - offset_of(t, node);
   queue_put(t, task);
   timeline_log(t, (Change){.kind = TASK_PUT, .item = task});
-  next_is_looked_at(t, node);
 }
 
 void timeline_withdraw(Timeline *t, int task) {
@@ -202,6 +208,7 @@ static void enter(Timeline *t, int task, int64_t ready) {
   put_in(t, task, ready);
   Node *node = &t->nodes.at[task];
   find_end(t, node);
+  next_is_looked_at(t, node);
   vote(t, node);
   for (int e = node->out; e != NONE; e = t->edges.at[e].next_out) {
     t->effort++;
@@ -225,24 +232,26 @@ static void stay(Timeline *t, int task) {
   if (end_of(t, node) != end) timeline_log(t, (Change){.kind = TASK_ENDS, .item = task, .when = was});
 }
 
-static void look_at(Timeline *t, int task, int64_t time) {
+// One that is not placed knows when it is ready, as soon as it lacks nothing.
+static void look_at_waiting(Timeline *t, int task, int64_t time) {
+  const Node *node = &t->nodes.at[task];
+  if (node->missing > 0) return;
+  if (node->when.ready == time) enter(t, task, time);
+  else events_push(t, node->when.ready, task);
+}
+
+static void look_at_placed(Timeline *t, int task, int64_t time) {
   const Node *node = &t->nodes.at[task];
   const int64_t ready = node->missing > 0 ? INT64_MAX : ready_time(t, node), was = ready_of(t, node);
-  if (!node->placed || ready < was) {
-    if (ready != time) timeline_plan_event(t, task); // what is before it ends later than it seemed
-    else if (node->placed) move_forward(t, task, ready);
-    else enter(t, task, ready);
-  } else if (time < was) {
-    events_push(t, was, task); // what is before it ends no sooner, after all
-  } else if (time == was) {
-    if (ready > time) timeline_withdraw(t, task);
-    else stay(t, task);
-  }
+  if (ready < was && ready == time) move_forward(t, task, ready);
+  else if (time < was) events_push(t, min_i64(ready, was), task); // what is before it ends later than it seemed
+  else if (ready > time) timeline_withdraw(t, task);
+  else stay(t, task);
 }
 
 int64_t timeline_update(Timeline *t, int64_t limit, const int64_t *after) {
   t->clock = NONE;
-  t->stretch = t->votes = t->tried = 0;
+  t->stretch = t->votes = t->patience = 0;
   t->moved = t->likely = 0;
   for (int i = 0; i < t->touched.len; i++)
     if (t->nodes.at[t->touched.at[i]].alive) timeline_plan_event(t, t->touched.at[i]);
@@ -253,8 +262,9 @@ int64_t timeline_update(Timeline *t, int64_t limit, const int64_t *after) {
     t->nodes.at[event.task].queued = NONE;
     t->clock = event.time;
     t->effort++;
-    look_at(t, event.task, event.time);
     const Node *node = &t->nodes.at[event.task];
+    if (node->placed) look_at_placed(t, event.task, event.time);
+    else look_at_waiting(t, event.task, event.time);
     if (node->placed && ready_of(t, node) == event.time && end_of(t, node) > limit - after[node->task.kind]) return INT64_MAX;
   }
   const int64_t end = timeline_end(t);

@@ -10,6 +10,11 @@
 // whatever time; it helps where few tasks stay.
 #include "timeline_state.h"
 
+enum {
+  MOST_VOTES = 16,  // that count
+  ENOUGH_VOTES = 4, // to move the rest
+};
+
 void timeline_shift(Timeline *t, int stretch, int64_t by) {
   for (int i = stretch; i < t->stretches.len; i++) {
     t->stretches.at[i].offset += by;
@@ -20,10 +25,9 @@ void timeline_shift(Timeline *t, int stretch, int64_t by) {
 // By how much most of the tasks are moved that were looked at lately. (Boyer, Moore: MJRTY, a fast majority vote algorithm, 1981; only the
 // last some count.)
 void timeline_vote(Timeline *t, int64_t moved) {
-  enum { MOST = 16 };
   if (t->votes == 0) t->likely = moved;
   if (moved != t->likely) t->votes--;
-  else if (t->votes < MOST) t->votes++;
+  else if (t->votes < MOST_VOTES) t->votes++;
 }
 
 // The tasks before a stretch that end no sooner than it begins when it is moved; and those that are ready no sooner.
@@ -55,24 +59,31 @@ static bool is_worth_it(const Timeline *t, int64_t by) {
   return stay <= move;
 }
 
-static void touch_if_in_rest(Timeline *t, int task, int stretch) {
-  if (t->nodes.at[task].placed && t->nodes.at[task].when.stretch >= stretch) vec_push(t->arena, &t->touched, task);
-}
-
 static void touch_behind(Timeline *t, int task, int stretch) {
-  const Node *node = &t->nodes.at[task];
-  for (int e = node->out; e != NONE; e = t->edges.at[e].next_out) touch_if_in_rest(t, t->edges.at[e].to, stretch), t->effort++;
-  if (node->next != NONE) touch_if_in_rest(t, node->next, stretch);
+  for (int e = t->nodes.at[task].out; e != NONE; e = t->edges.at[e].next_out) {
+    const int behind = t->edges.at[e].to;
+    if (t->nodes.at[behind].placed && t->nodes.at[behind].when.stretch >= stretch) vec_push(t->arena, &t->touched, behind);
+    t->effort++;
+  }
 }
 
-// Events of tasks that move are planned anew; so are those of tasks that wait for them, where that may be sooner.
-static void take_events(Timeline *t, int stretch, int64_t by) {
+// The first of the rest on each resource, where it does not start when it can.
+static void touch_first(Timeline *t, int stretch) {
+  for (int q = 0; q < t->n_queues; q++) {
+    const int first = t->first[q * t->most_stretches + stretch];
+    if (first != NONE && !timeline_is_settled(t, first)) vec_push(t->arena, &t->touched, first);
+  }
+}
+
+// Events of tasks that move are planned anew; so are those of tasks that wait for them.
+static void take_events(Timeline *t, int stretch) {
+  const int64_t begin = stretch_begin(t, stretch);
   int kept = 0;
   for (int i = 0; i < t->events.len; i++) {
     const Event event = t->events.at[i];
     Node *node = &t->nodes.at[event.task];
     if (node->queued != event.time) continue;
-    if (node->placed ? node->when.stretch < stretch : by > 0) {
+    if (node->placed ? node->when.stretch < stretch : node->missing == 0 && node->when.ready < begin) {
       t->events.at[kept++] = event;
     } else {
       node->queued = NONE;
@@ -90,12 +101,13 @@ static void move_rest(Timeline *t, int stretch, int64_t by) {
     timeline_log(t, (Change){.kind = STRETCH_BEGINS, .item = i, .time = t->stretches.at[i].begin});
     t->stretches.at[i].begin = begin - t->stretches.at[i].offset;
   }
-  take_events(t, stretch, by);
+  take_events(t, stretch);
   for (int i = 0; i < t->crossing.len; i++)
     if (!moves_by(t, &t->nodes.at[t->crossing.at[i]], t->moved + by)) touch_behind(t, t->crossing.at[i], stretch);
   timeline_shift(t, stretch, by);
   timeline_log(t, (Change){.kind = REST_SHIFTED, .item = stretch, .time = by});
   t->moved += by;
+  touch_first(t, stretch);
   for (int i = 0; i < t->touched.len; i++) timeline_plan_event(t, t->touched.at[i]);
   t->touched.len = 0;
 }
@@ -107,13 +119,19 @@ static int stretch_at_hand(const Timeline *t, int64_t by) {
   return i < t->stretches.len && t->events.at[0].time >= stretch_begin(t, i) + min_i64(by, 0) ? i : NONE;
 }
 
+// The next attempt waits until as many tasks have been looked at as this one took.
+static void try_to_move(Timeline *t, int stretch, int64_t by) {
+  find_crossing(t, stretch, by);
+  if (is_worth_it(t, by)) move_rest(t, stretch, by);
+  else t->patience = t->n_queues + t->crossing.len;
+}
+
 bool timeline_follow(Timeline *t) {
   const int64_t by = t->likely - t->moved;
-  const int stretch = by == 0 || t->votes == 0 || t->events.len == 0 ? NONE : stretch_at_hand(t, by);
-  if (stretch != NONE && stretch != t->tried) {
-    t->tried = stretch;
-    find_crossing(t, stretch, by);
-    if (is_worth_it(t, by)) move_rest(t, stretch, by);
+  if (t->patience > 0) t->patience--;
+  if (by != 0 && t->votes >= ENOUGH_VOTES && t->patience == 0 && t->events.len > 0) {
+    const int stretch = stretch_at_hand(t, by);
+    if (stretch != NONE) try_to_move(t, stretch, by);
   }
   if (t->events.len == 0) return false;
   while (t->stretch + 1 < t->stretches.len && t->events.at[0].time >= stretch_begin(t, t->stretch + 1)) t->stretch++;

@@ -94,7 +94,7 @@ struct Timeline {
   int64_t moved;       // by how much what is behind was moved
   int64_t likely;      // by how much most tasks were lately, and by how many they are more than the others
   int votes;
-  int tried;           // the last stretch that was about to be moved
+  int patience;        // events until the next attempt to move the rest
   VEC(int) crossing, late;
   int64_t effort;
 };
@@ -125,6 +125,9 @@ int64_t timeline_end(const Timeline *t); // of all
 void timeline_plan_event(Timeline *t, int task);
 // Takes a task out until its own time comes: all behind it lack its end.
 void timeline_withdraw(Timeline *t, int task);
+
+// Whether a task ends when it does by its own ready time and the one before it on its resource.
+bool timeline_is_settled(const Timeline *t, int task);
 
 // Before the next event: moves the rest of the time line where most of it is moved, and finds the stretch of the event. False: there is
 // no event any more.
