@@ -200,8 +200,40 @@ static void test_turns(void) {
   arena_free(arena);
 }
 
+// A chain whose first part is made anew and takes a good deal less, or more: what is behind it is moved at once, past where stretches began.
+static void test_chain(void) {
+  enum { ALL = 200, NEW = 50, SHORT = 10, LONG = 10000, OTHER = 1000 };
+  for (int sooner = 0; sooner < 2; sooner++) {
+    Arena *arena = arena_new();
+    Timeline *t = timeline_new(arena, 1);
+    const int first = sooner ? LONG : OTHER, then = sooner ? OTHER : LONG;
+    int task[ALL];
+    for (int i = 0; i < ALL; i++) {
+      task[i] = timeline_add(t, (TimelineTask){i == 0 ? first : SHORT, (uint64_t)i, 0, 0});
+      if (i > 0) timeline_order(t, task[i - 1], task[i]);
+    }
+    CHECK_INT(timeline_run(t), first + (ALL - 1) * SHORT);
+    for (int kept = 0; kept < 2; kept++) {
+      int last = -1;
+      for (int i = 0; i < NEW; i++) timeline_remove(t, task[i]);
+      for (int i = 0; i < NEW; i++) {
+        const int number = timeline_add(t, (TimelineTask){i == 0 ? then : SHORT, (uint64_t)(ALL + i), 0, 0});
+        if (i > 0) timeline_order(t, last, number);
+        last = number;
+      }
+      timeline_order(t, last, task[NEW]);
+      CHECK_INT(timeline_update(t, INT64_MAX, &nothing_known), then + (ALL - 1) * SHORT);
+      if (kept) timeline_keep(t);
+      else timeline_undo(t);
+      for (int i = NEW; i < ALL; i++) CHECK_INT(timeline_span(t, task[i]).start, (kept ? then : first) + (i - 1) * SHORT);
+    }
+    CHECK_INT(timeline_run(t), then + (ALL - 1) * SHORT);
+    arena_free(arena);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && str_eq(argv[1], "LONG")) n_changes = 10000;
-  const CheckTest tests[] = {TEST(test_turns), TEST(test_limit), TEST(test_changes)};
+  const CheckTest tests[] = {TEST(test_turns), TEST(test_chain), TEST(test_limit), TEST(test_changes)};
   return check_run(tests, (int)(sizeof tests / sizeof tests[0]));
 }
