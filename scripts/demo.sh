@@ -20,7 +20,9 @@ die() {
 scripts/install-deps.sh
 say "building parcc and its runtime"
 mkdir -p build
-cmake -S . -B build -G Ninja -DPARCC_TESTS=OFF >build/demo-cmake.log || { cat build/demo-cmake.log; exit 1; }
+[ -e build/CMakeCache.txt ] && tests="" || tests=-DPARCC_TESTS=OFF # a build that has tests keeps them
+# shellcheck disable=SC2086
+cmake -S . -B build -G Ninja $tests >build/demo-cmake.log || { cat build/demo-cmake.log; exit 1; }
 ninja -C build --quiet
 [ -d "$data" ] || die "no data in $data: is the package dataset-fashion-mnist installed?"
 

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh --test
-cmake -S . -B build -G Ninja ${PARCC_CMAKE_FLAGS-} >/dev/null
+cmake -S . -B build -G Ninja -DPARCC_TESTS=ON ${PARCC_CMAKE_FLAGS-} >/dev/null
 ninja -C build
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
