@@ -28,13 +28,15 @@ typedef struct Vote {
   int pin; // -1: none yet, -2: there are several
 } Vote;
 
-// A gradient, or what is made of it before the update of a parameter begins. What has samples keeps to them.
+// A gradient, or what is made of it before the update of a parameter begins, or the rows of it that are an input. What has samples keeps
+// to them.
 static bool has_no_vote(const Vote *v, int tensor) {
   const Tensor *out = graph_tensor(v->graph, v->op->out);
   if (v->axis == v->p->mesh.n_axes - 1) return false;
   if (out->role == ROLE_VALUE && out->of >= 0) return true;
   const int param = plan_update_of(v->p, v->graph, v->op), producer = graph_tensor(v->graph, tensor)->producer;
-  return param >= 0 && producer >= 0 && plan_update_of(v->p, v->graph, &v->graph->ops.at[producer]) != param;
+  if (param < 0) return false;
+  return producer < 0 ? graph_tensor(v->graph, tensor)->role == ROLE_INPUT : plan_update_of(v->p, v->graph, &v->graph->ops.at[producer]) != param;
 }
 
 static void vote(void *ctx, int tensor) {
