@@ -78,7 +78,7 @@ void log_step(const StepReport *report) {
     put_number(&at, *report->norm);
   }
   put(&at, ", \"ms\": %.3f, \"samples_per_second\": %.1f", report->seconds * 1e3,
-      (double)run.model->batch / report->seconds);
+      (double)run.model->batch / fmax(report->seconds, 1e-9)); // a nanosecond is what clocks tell apart
   if (report->all) put_scalars(&at, report->scalars);
   put(&at, "}\n");
   write_line(at);

@@ -10,7 +10,7 @@
 #include "spans.h"
 #include "trace.h"
 
-static double began, last, trained; // seconds: of training, of the step before, that training took
+static double began, trained; // seconds: when training began, what it took
 static double last_loss;
 static long steps_done;
 static double *eval_means;
@@ -43,7 +43,7 @@ void report_start(Fault *fault) {
 }
 
 void report_begin(void) {
-  began = last = clock_seconds();
+  began = clock_seconds();
   if (parcc.rank == 0) progress_start();
 }
 
@@ -57,11 +57,9 @@ bool report_wants_all(long step) {
   return run.options.log != NULL || step + 1 == parcc.steps || (!run.options.quiet && report_is_milestone(step));
 }
 
-void report_step(long step, double lr, const double *scalars, const double *norm, bool all) {
-  const double now = clock_seconds();
-  const StepReport report = {step, lr, now - last, scalars, norm, all};
-  last = now;
-  trained = now - began;
+void report_step(long step, double seconds, double lr, const double *scalars, const double *norm, bool all) {
+  const StepReport report = {step, lr, seconds, scalars, norm, all};
+  trained = clock_seconds() - began;
   last_loss = scalars[0];
   steps_done = step + 1 - run.resumed.from.step;
   if (parcc.rank != 0) return;

@@ -54,7 +54,7 @@ void report_start(Fault *fault);     // opens the log, and sees that --save can 
 void report_begin(void);             // training begins
 bool report_is_milestone(long step); // whether progress tells of a step where there is no terminal
 bool report_wants_all(long step);    // whether all scalars of a step will be read; the same on all ranks
-void report_step(long step, double lr, const double *scalars, const double *norm, bool all);
+void report_step(long step, double seconds, double lr, const double *scalars, const double *norm, bool all);
 void report_eval(const double *means, long samples);
 void report_finish(void);
 

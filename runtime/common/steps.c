@@ -13,7 +13,7 @@
 // still while the host looks.
 typedef struct {
   char *values; // pinned: n_scalars reals, then the gradient norm
-  cudaEvent_t copied;
+  cudaEvent_t begun, copied;
   bool pending, all, has_norm;
   long step;
   double lr;
@@ -62,7 +62,8 @@ void steps_start(void) {
     void *values;
     CHECK_CUDA(cudaHostAlloc(&values, bytes, cudaHostAllocDefault));
     slots[i].values = values;
-    CHECK_CUDA(cudaEventCreateWithFlags(&slots[i].copied, cudaEventDisableTiming));
+    CHECK_CUDA(cudaEventCreateWithFlags(&slots[i].begun, cudaEventDefault));
+    CHECK_CUDA(cudaEventCreateWithFlags(&slots[i].copied, cudaEventDefault));
   }
 }
 
@@ -106,13 +107,20 @@ static void stop_where_not_finite(const Slot *slot, const char *what, double val
                   isnan(value) ? "not a number" : "infinite", slot->lr);
 }
 
+// As the device sees it: a checkpoint between two steps is part of neither.
+static double step_seconds(const Slot *slot) {
+  float ms;
+  CHECK_CUDA(cudaEventElapsedTime(&ms, slot->begun, slot->copied));
+  return (double)ms * 1e-3;
+}
+
 static void look_at_step(Slot *slot) {
   if (!slot->pending) return;
   double *values = new_values(), norm = 0;
   receive_scalars(slot, values, &norm);
   stop_where_not_finite(slot, "loss", values[0]);
   stop_where_not_finite(slot, "gradient norm", norm);
-  report_step(slot->step, slot->lr, values, slot->all && slot->has_norm ? &norm : NULL, slot->all);
+  report_step(slot->step, step_seconds(slot), slot->lr, values, slot->all && slot->has_norm ? &norm : NULL, slot->all);
   free(values);
 }
 
@@ -132,6 +140,7 @@ int parcc_next_step(void) {
   }
   parcc.lr = run.model->learning_rate((double)parcc.step, (double)parcc.steps);
   spans_begin_step();
+  CHECK_CUDA(cudaEventRecord(slots[parcc.step % 2].begun, parcc.compute));
   return 1;
 }
 
@@ -187,6 +196,7 @@ void steps_finish(void) {
   for (int i = 0; i < 2; i++) {
     look_at_step(&slots[i]);
     CHECK_CUDA(cudaFreeHost(slots[i].values));
+    CHECK_CUDA(cudaEventDestroy(slots[i].begun));
     CHECK_CUDA(cudaEventDestroy(slots[i].copied));
   }
   free(sums);

@@ -129,13 +129,24 @@ def trace_case(folder, number, model, ranks, options):
     return program
 
 
+def check_log(what, spans, path):
+    """A step takes at least as long, by the log, as its operators from the first one to the last."""
+    with open(path) as file:
+        taken = {line["step"]: line["ms"] for line in map(json.loads, file)}
+    for step in {e["args"]["step"] for e in spans}:
+        of_step = [e for e in spans if e["args"]["step"] == step]
+        ms = (max(e["ts"] + e["dur"] for e in of_step) - min(e["ts"] for e in of_step)) / 1e3
+        check(f"{what}: step {step} takes {taken[step]} ms, its operators {ms}", taken[step] >= ms - 0.001)
+
+
 def check_few(program):
     for steps, traced in [("1", [1]), ("2", [1, 2]), ("4", [3, 4])]:
-        path = program + ".few"
-        run(program, 1, "--steps", steps, "--trace", path)
+        path, log = program + ".few", program + ".few.log"
+        run(program, 1, "--steps", steps, "--trace", path, "--log", log)
         with open(path) as file:
             spans = [e for e in json.load(file)["traceEvents"] if e["ph"] == "X"]
         check(f"of {steps} steps", sorted({e["args"]["step"] for e in spans}) == traced)
+        check_log(f"of {steps} steps", spans, log)
     code, _, said = run(program, 1, "--steps", "1", "--trace", "/nowhere/t.json")
     check(f"a file that cannot be written: {said}", code == 1 and said.startswith("mlp: cannot write /nowhere/t.json: "))
 
