@@ -8,6 +8,8 @@
 //
 // Where a bucket was split the same of each of its parts, as if the variable were another one in each, is a lower bound.
 //
+// What is asked is which values are in nothing that costs as little as is known: what is outside and costs more is left out on the way.
+//
 // As messages are, what comes out is remembered under tables and maps, so that layers that repeat are looked at once where what is
 // outside of them comes to the same.
 #include "cfn_outward.h"

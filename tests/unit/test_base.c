@@ -103,5 +103,30 @@ static void arenas_begin_empty(void) {
   }
 }
 
+static bool is_all(const unsigned char *at, size_t size, unsigned char value) {
+  for (size_t i = 0; i < size; i++)
+    if (at[i] != value) return false;
+  return true;
+}
+
+// What was large and full serves objects of other sizes, each empty at first and apart from the others.
+static void large_memory_serves_again(void) {
+  enum { LARGE = 3 << 20, N = 12 };
+  static const size_t sizes[] = {1 << 20, 1000, 300 << 10, 100 << 10};
+  for (int round = 0; round < 3; round++) {
+    Arena *before = arena_new(), *arena = arena_new();
+    memset(arena_alloc(before, LARGE), 0xFF, LARGE);
+    arena_free(before);
+    unsigned char *at[N];
+    for (int i = 0; i < N; i++) {
+      at[i] = arena_alloc(arena, sizes[i % 4]);
+      CHECK(is_all(at[i], sizes[i % 4], 0));
+      memset(at[i], i + 1, sizes[i % 4]);
+    }
+    for (int i = 0; i < N; i++) CHECK(is_all(at[i], sizes[i % 4], (unsigned char)(i + 1)));
+    arena_free(arena);
+  }
+}
+
 CHECKS(TEST(arena_memory_is_zeroed_and_apart), TEST(text_grows), TEST(texts_are_formatted), TEST(vectors_grow), TEST(names_are_found),
-       TEST(contents_are_numbered), TEST(arenas_begin_empty))
+       TEST(contents_are_numbered), TEST(arenas_begin_empty), TEST(large_memory_serves_again))

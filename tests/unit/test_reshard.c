@@ -34,6 +34,8 @@ static Route route(const Mesh *mesh, const Shape *shape, Layout from, Layout to,
   const int x = routes_layout(routes, &from), y = routes_layout(routes, &to), of = routes_shape(routes, &t);
   const Route found = route_find(routes, of, x, y);
   CHECK(routes_cost(routes, of, x, y).amount == found.cost.amount);
+  routes_forget(routes);
+  CHECK(routes_cost(routes, of, x, y).amount == found.cost.amount);
   for (int i = 0; i < found.n; i++) {
     CHECK(reshard_find(mesh, shape, &from, routes_layout_at(routes, found.layout[i]), &steps[i]));
     from = *routes_layout_at(routes, found.layout[i]);
