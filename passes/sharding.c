@@ -13,7 +13,7 @@ typedef struct DimSearch {
 
 static void search_dim(void *ctx, const Expr *e) {
   DimSearch *s = ctx;
-  if (e->kind != EXPR_ACCESS || e->access.tensor != s->tensor) return;
+  if (e->access.tensor != s->tensor) return;
   const int dim = access_full_dim(s->graph, s->op, e, s->position);
   s->dim = s->dim == -2 || s->dim == dim ? dim : -1;
 }
@@ -25,7 +25,7 @@ int sharding_dim_of(const Graph *graph, const Op *op, int tensor, int i) {
     return -1;
   }
   DimSearch s = {graph, op, tensor, i, -2};
-  expr_visit(op->body, search_dim, &s);
+  expr_visit_accesses(op->body, search_dim, &s);
   return s.dim;
 }
 
@@ -93,7 +93,7 @@ static void extend_region(Region *r, const Op *op, const Index *index) {
 
 static void extend_regions(void *ctx, const Expr *e) {
   Regions *r = ctx;
-  if (e->kind != EXPR_ACCESS || e->access.tensor != r->tensor) return;
+  if (e->access.tensor != r->tensor) return;
   for (int i = 0; i < r->rank; i++)
     if (!r->at[i].whole) extend_region(&r->at[i], r->op, &e->access.index[i]);
 }
@@ -111,7 +111,7 @@ static void operand_dims(const Graph *graph, const Op *op, int tensor, const Mes
   Regions r = {.op = op, .tensor = tensor, .rank = graph_tensor(graph, tensor)->rank};
   bool taken[IR_MAX_DIMS] = {false};
   for (int i = 0; i < r.rank; i++) r.at[i] = (Region){.dim = -1};
-  expr_visit(op->body, extend_regions, &r);
+  expr_visit_accesses(op->body, extend_regions, &r);
   for (int i = 0; i < r.rank; i++) operand_dim(&r.at[i], op, i, mesh, taken, layout);
 }
 
