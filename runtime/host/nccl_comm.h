@@ -11,12 +11,19 @@
 
 typedef struct NcclCarrier NcclCarrier;
 
+// Of ranks on several hosts, as many on each: those of this rank's host, and of each host the one that has this one's place there.
+typedef struct {
+  MeshGroup inner, outer;
+  int *place; // in the communicator, of the ranks of one host after the other; NULL: there is one level
+} NcclLevels;
+
 struct ncclComm {
   const NcclCarrier *carrier; // NULL: the program has one rank
   int rank, ranks;
   MPI_Comm mpi;    // by MPI; else MPI_COMM_NULL
   MeshGroup group; // by TCP
   int *members;    // of the group
+  NcclLevels levels;
   uint32_t parts;  // that were split off this one so far
   // Of the checking mode:
   MPI_Comm check;              // a second one of the same ranks, for what they tell each other
@@ -56,6 +63,13 @@ struct NcclCarrier {
   ncclResult_t (*exchange)(const NcclCall *calls, size_t n); // of those that travel
 };
 extern const NcclCarrier nccl_mpi, nccl_tcp;
+
+// ---- of nccl_tcp: nccl_levels.c
+// One level where hosts have one rank each, or not as many as others, or there is one host. These are false without memory.
+bool nccl_levels_open(const MeshGroup *group, NcclLevels *levels);
+void nccl_levels_close(NcclLevels *levels);
+// A block of each rank, of so many bytes, at its place in the communicator: each rank has written its own.
+bool nccl_levels_all_gather(const NcclLevels *levels, void *data, size_t bytes);
 
 // Success or ncclSystemError, whose text is then what MPI says.
 ncclResult_t nccl_check_mpi(int mpi_result);

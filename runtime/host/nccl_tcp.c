@@ -2,7 +2,8 @@
 //
 // Reductions go round a ring, as in NCCL: of the data of n ranks each rank ends up with the sum of one n-th, having sent and
 // received (n - 1)/n of all of it (Patarasuk and Yuan 2009, Bandwidth optimal all-reduce algorithms, section 4). Every rank
-// gets the same bits, as each element is summed up in one place.
+// gets the same bits, as each element is summed up in one place. All-reduce and all-gather have two levels where hosts have several ranks
+// each (nccl_levels.c): between hosts goes what is reduced on each.
 #include "nccl_comm.h"
 
 #include <stdlib.h>
@@ -15,11 +16,12 @@
 // ---- communicators -------------------------------------------------------------------------------------------------
 
 // Of a communicator of which part is made; takes members over.
-static void take(ncclComm_t part, int *members, int ranks, int own, uint32_t tag) {
+static ncclResult_t take(ncclComm_t part, int *members, int ranks, int own, uint32_t tag) {
   part->members = members;
   part->ranks = ranks;
   part->rank = own;
   part->group = (MeshGroup){members, ranks, own, tag};
+  return nccl_levels_open(&part->group, &part->levels) ? ncclSuccess : ncclInternalError;
 }
 
 static ncclResult_t open_all(ncclComm_t comm, int ranks, int rank) {
@@ -28,8 +30,7 @@ static ncclResult_t open_all(ncclComm_t comm, int ranks, int rank) {
   int *members = malloc((size_t)ranks * sizeof *members);
   if (members == NULL) return ncclInternalError;
   memcpy(members, all->rank, (size_t)ranks * sizeof *members);
-  take(comm, members, ranks, rank, all->tag + 1);
-  return ncclSuccess;
+  return take(comm, members, ranks, rank, all->tag + 1);
 }
 
 // What a rank wants when a communicator is split.
@@ -58,13 +59,14 @@ static ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t part) 
   }
   const uint32_t name[] = {group->tag, comm->parts++, (uint32_t)color};
   free(wishes);
-  if (color == NCCL_SPLIT_NOCOLOR) free(members);
-  else take(part, members, ranks, own, (uint32_t)hash_bytes(0, name, sizeof name));
+  if (color != NCCL_SPLIT_NOCOLOR) return take(part, members, ranks, own, (uint32_t)hash_bytes(0, name, sizeof name));
+  free(members);
   return ncclSuccess;
 }
 
 static ncclResult_t close_comm(ncclComm_t comm) {
   free(comm->members);
+  nccl_levels_close(&comm->levels);
   return ncclSuccess;
 }
 
@@ -110,12 +112,11 @@ static bool reserve(size_t bytes) {
   return place.bytes > 0;
 }
 
-// Reduces `count` elements of all ranks, divided as parcc_block says: this rank's block is then at *result, until the next
-// call. A block begins at the rank behind its own and goes round; each rank adds its part.
-static ncclResult_t reduce_blocks(const NcclCall *c, size_t count, size_t bytes, const char **result) {
-  const MeshGroup *group = &c->comm->group;
+// Reduces `count` elements of all ranks of a group, as the call does, divided as parcc_block says: this rank's block is then at *result,
+// until the next call. A block begins at the rank behind its own and goes round; each rank adds its part.
+static ncclResult_t reduce_blocks(const NcclCall *c, const MeshGroup *group, const char *data, size_t count, size_t bytes, const char **result) {
   const int n = group->ranks, own = group->own;
-  const char *data = c->send, *out = NULL;
+  const char *out = NULL;
   if (!reserve((count / (size_t)n + 1) * bytes)) return ncclInternalError;
   for (int step = 0; step < n - 1; step++) {
     const Interval going = parcc_block((long)count, n, (own + 2 * n - step - 1) % n);
@@ -134,20 +135,38 @@ static ncclResult_t reduce_blocks(const NcclCall *c, size_t count, size_t bytes,
 
 // ---- collectives ---------------------------------------------------------------------------------------------------
 
-static ncclResult_t run_all_reduce(const NcclCall *c, size_t bytes) {
-  const MeshGroup *group = &c->comm->group;
-  const Interval own = parcc_block((long)c->count, group->ranks, group->own);
+// From send to recv. between: ranks of other groups that have the same block of theirs, over which that is reduced, too; or NULL.
+static ncclResult_t all_reduce(const NcclCall *c, const MeshGroup *group, const MeshGroup *between, const char *send, char *recv, size_t count,
+                               size_t bytes) {
+  const Interval own = parcc_block((long)count, group->ranks, group->own);
+  char *const block = recv + (size_t)own.lo * bytes;
   const char *reduced;
-  const ncclResult_t result = reduce_blocks(c, c->count, bytes, &reduced);
+  ncclResult_t result = reduce_blocks(c, group, send, count, bytes, &reduced);
   if (result != ncclSuccess) return result;
-  nccl_copy((char *)c->recv + (size_t)own.lo * bytes, reduced, (size_t)own.len * bytes);
-  mesh_all_gather(group, c->recv, c->count, bytes);
+  nccl_copy(block, reduced, (size_t)own.len * bytes);
+  if (between != NULL) result = all_reduce(c, between, NULL, block, block, (size_t)own.len, bytes);
+  mesh_all_gather(group, recv, count, bytes);
+  return result;
+}
+
+static ncclResult_t run_all_reduce(const NcclCall *c, size_t bytes) {
+  const NcclLevels *levels = &c->comm->levels;
+  if (levels->place == NULL) return all_reduce(c, &c->comm->group, NULL, c->send, c->recv, c->count, bytes);
+  return all_reduce(c, &levels->inner, &levels->outer, c->send, c->recv, c->count, bytes);
+}
+
+static ncclResult_t run_all_gather(const NcclCall *c, size_t bytes) {
+  const MeshGroup *group = &c->comm->group;
+  if (c->count == 0) return ncclSuccess;
+  nccl_copy((char *)c->recv + (size_t)group->own * c->count * bytes, c->send, c->count * bytes);
+  if (c->comm->levels.place != NULL) return nccl_levels_all_gather(&c->comm->levels, c->recv, c->count * bytes) ? ncclSuccess : ncclInternalError;
+  mesh_all_gather(group, c->recv, c->count * (size_t)group->ranks, bytes);
   return ncclSuccess;
 }
 
 static ncclResult_t run_reduce_scatter(const NcclCall *c, size_t bytes) {
   const char *reduced;
-  const ncclResult_t result = reduce_blocks(c, c->count * (size_t)c->comm->ranks, bytes, &reduced);
+  const ncclResult_t result = reduce_blocks(c, &c->comm->group, c->send, c->count * (size_t)c->comm->ranks, bytes, &reduced);
   if (result == ncclSuccess) nccl_copy(c->recv, reduced, c->count * bytes);
   return result;
 }
@@ -159,7 +178,7 @@ static ncclResult_t run_reduce(const NcclCall *c, size_t bytes) {
   const char *reduced;
   MeshTransfer *transfers = malloc((size_t)n * sizeof *transfers);
   if (transfers == NULL) return ncclInternalError;
-  const ncclResult_t result = reduce_blocks(c, c->count, bytes, &reduced);
+  const ncclResult_t result = reduce_blocks(c, group, c->send, c->count, bytes, &reduced);
   size_t k = 0;
   for (int r = 0; r < n && result == ncclSuccess; r++) {
     const Interval block = parcc_block((long)c->count, n, r);
@@ -184,10 +203,7 @@ static ncclResult_t run(const NcclCall *c, size_t bytes) {
     if (group->own == c->root) nccl_copy(c->recv, c->send, c->count * bytes);
     mesh_broadcast(group, c->recv, c->count * bytes, c->root);
     return ncclSuccess;
-  case NCCL_ALL_GATHER:
-    if (c->count > 0) nccl_copy((char *)c->recv + (size_t)group->own * c->count * bytes, c->send, c->count * bytes);
-    mesh_all_gather(group, c->recv, c->count * (size_t)group->ranks, bytes);
-    return ncclSuccess;
+  case NCCL_ALL_GATHER: return run_all_gather(c, bytes);
   case NCCL_SEND:
   case NCCL_RECV:
   case NCCL_DESTROY: break;

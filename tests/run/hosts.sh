@@ -41,6 +41,17 @@ for case in "2 4" "3 3"; do
   over lm1b over_mpi "${case#* }"
 done
 
+# on_hosts HOSTS COMMAND...: a rank on each of these, in that order
+on_hosts() {
+  hosts=$1
+  shift
+  # shellcheck disable=SC2046,SC2086 # lists of words
+  python3 "$root/tests/run/launch.py" $(printf -- "--on $tmp/on%s " $hosts) --address 10.77.0.1 $(echo $hosts | wc -w) "$@"
+}
+# Every collective where hosts have several ranks each, not one behind the other.
+"$PARCC_CC" --target=host -O1 -DRANKS=6 "$root/tests/run/runtime/collectives.cu" -o collectives || fail "collectives.cu does not build"
+check "collectives on three hosts" run on_hosts '1 2 1 3 2 3' ./collectives --quiet
+
 # detects TEXT RANKS: a machine file of them has that line
 detects() { run over_tcp "$2" ./detect && grep -q "$1" out; }
 "$PARCC" detect -o detect.cu && "$PARCC_CC" --target=host $quick detect.cu -o detect || fail "detect.cu does not build"
@@ -53,12 +64,11 @@ cp out detected.machine
 over_tcp 3 ./detect >out 2>&1
 check "a host with more ranks: $(cat out)" grep -q '^detect: 2 ranks on host1, but 1 on host2: a machine has as many devices on every node$' out
 
-# placed TEXT PREFIX...: so many ranks, each on its own host, of a program for two nodes of two say that once, or, of no text, nothing
+# placed TEXT HOST...: a rank on each of these, of a program for two nodes of two say that once, or, of no text, nothing
 placed() {
   text=$1
   shift
-  # shellcheck disable=SC2046 # a list of words
-  python3 "$root/tests/run/launch.py" $(for i in "$@"; do echo "--on $tmp/on$i"; done) --address 10.77.0.1 4 ./placed --data synthetic --steps 1 >out 2>&1 || return 1
+  on_hosts "$*" ./placed --data synthetic --steps 1 >out 2>&1 || return 1
   grep '^mlp: written for' out >told
   [ "$(cat told)" = "${text:+mlp: written for }$text" ] || { cat told; return 1; }
 }
