@@ -9,8 +9,8 @@
 static const double CLOSE = 1.05;
 enum { MOST_LOWERED = 6 };
 // A walk of flexflow is so many times as short as usual, on training graphs of at most so many operators, and of at most so many operators
-// times pairs of devices, which is what its tasks grow with, however short it is: about a tenth of a second.
-enum { WALK_PARTS = 64, WALK_MOST_OPS = 2000, WALK_MOST_PAIRS = WALK_MOST_OPS * 64 * 64 };
+// times pairs of devices, which is what its tasks grow with, however short it is: some tenths of a second at most.
+enum { WALK_PARTS = 64, WALK_MOST_OPS = 2000, WALK_MOST_PAIRS = WALK_MOST_OPS * 32 * 32 };
 // Operators of the plans that moves lead to, all together, and how many of these are lowered: a tenth of a second.
 enum { MOVES_EFFORT = 20000, MOST_MOVES_LOWERED = 4 };
 
