@@ -20,8 +20,8 @@ const char *printer_text(Printer *pr, const char *text, size_t len) {
   const int known = names_get_len(&pr->texts, text, len);
   if (known >= 0) return pr->text_at.at[known];
   const char *copy = arena_strndup(pr->arena, text, len);
-  names_set(&pr->texts, copy, pr->text_at.len);
-  vec_push(pr->arena, &pr->text_at, copy);
+  names_set_own(&pr->texts, copy, pr->text_at.len);
+  vec_push_own(pr->arena, &pr->text_at, copy);
   return copy;
 }
 
@@ -247,6 +247,6 @@ Printed printer_read(Printer *pr, const char *scope, const char *text, const Tex
   out.pieces.at = arena_copy(pr->arena, pr->pieces.at, sizeof *pr->pieces.at * (size_t)pr->pieces.len);
   const char *key = pr->key.len > 0 ? text_str(&pr->key) : "";
   out.skeleton = names_get(&pr->skeletons, key);
-  if (out.skeleton < 0) names_set(&pr->skeletons, arena_strdup(pr->arena, key), out.skeleton = pr->skeletons.len);
+  if (out.skeleton < 0) names_set_own(&pr->skeletons, arena_strdup(pr->arena, key), out.skeleton = pr->skeletons.len);
   return out;
 }

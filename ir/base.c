@@ -338,14 +338,18 @@ const char *names_key(const Names *names, const char *key) {
   return names->cap > 0 ? names->slot[names_slot(names, key, len, name_hash(key, len))].key : NULL;
 }
 
+// Makes room for one more.
+static void names_grow(Names *names) {
+  if (names->len * 2 < names->cap) return;
+  const Names old = *names;
+  names->cap = old.cap == 0 ? 16 : old.cap * 2;
+  names->slot = arena_alloc(names->arena, sizeof *names->slot * (size_t)names->cap);
+  for (int i = 0; i < old.cap; i++)
+    if (old.slot[i].key != NULL) names->slot[names_slot(names, old.slot[i].key, strlen(old.slot[i].key), old.slot[i].hash)] = old.slot[i];
+}
+
 void names_set(Names *names, const char *key, int value) {
-  if (names->len * 2 >= names->cap) {
-    const Names old = *names;
-    names->cap = old.cap == 0 ? 16 : old.cap * 2;
-    names->slot = arena_alloc(names->arena, sizeof *names->slot * (size_t)names->cap);
-    for (int i = 0; i < old.cap; i++)
-      if (old.slot[i].key != NULL) names->slot[names_slot(names, old.slot[i].key, strlen(old.slot[i].key), old.slot[i].hash)] = old.slot[i];
-  }
+  names_grow(names);
   const size_t len = strlen(key);
   const uint32_t hash = name_hash(key, len);
   const int i = names_slot(names, key, len, hash);
@@ -353,6 +357,13 @@ void names_set(Names *names, const char *key, int value) {
   names->slot[i].key = key;
   names->slot[i].hash = hash;
   names->slot[i].value = value;
+}
+
+void names_set_own(Names *names, const char *key, int value) {
+  const Names old = *names;
+  names_grow(names);
+  if (names->slot != old.slot) arena_give_back(names->arena, old.slot, sizeof *old.slot * (size_t)old.cap);
+  names_set(names, key, value);
 }
 
 Names names_copy(Arena *arena, const Names *names) {

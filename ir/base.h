@@ -83,6 +83,7 @@ int names_get(const Names *names, const char *key);
 int names_get_len(const Names *names, const char *key, size_t len); // of a key that is not all of the text
 const char *names_key(const Names *names, const char *key); // as it was put in; NULL: it was not
 void names_set(Names *names, const char *key, int value);
+void names_set_own(Names *names, const char *key, int value); // of a map that is held in this one place, as vec_push_own
 Names names_copy(Arena *arena, const Names *names);
 
 // Numbers contents of memory 0, 1, 2, ... in the order in which they first come; they are copied. Keys have no padding, or all of

@@ -82,7 +82,7 @@ static const char *unique_name(Graph *graph, const char *name) {
   const char *candidate = arena_printf(graph->arena, "%s.%d", name, count);
   while (names_get(&graph->tensor_names, candidate) >= 0)
     candidate = arena_printf(graph->arena, "%s.%d", name, ++count);
-  names_set(&graph->tensor_names, count_key, count + 1);
+  names_set_own(&graph->tensor_names, count_key, count + 1);
   return candidate;
 }
 
@@ -91,7 +91,7 @@ int graph_add_tensor(Graph *graph, Tensor tensor) {
   tensor.name = unique_name(graph, tensor.name);
   if (tensor.layout == NULL) tensor.layout = &layout_replicated;
   vec_push_own(graph->arena, &graph->tensors, tensor);
-  names_set(&graph->tensor_names, tensor.name, id);
+  names_set_own(&graph->tensor_names, tensor.name, id);
   return id;
 }
 
