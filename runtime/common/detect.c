@@ -117,19 +117,24 @@ typedef struct {
   double latency, bandwidth;
 } Link;
 
+static double ring_seconds(Work work) {
+  work.a = allocate(work.size);
+  work.b = allocate(work.size);
+  const double seconds = least_seconds(messages, &work);
+  release(&work);
+  return seconds / work.times;
+}
+
 // Of a ring in which each rank sends to the next one, with those ranks that have a part in it.
 static Link measure_ring(ncclComm_t over, int place, int ranks) {
   Work work = {.size = 1, .times = SMALL_MESSAGES, .over = over, .place = place, .ranks = ranks};
-  work.a = allocate(LAST_MESSAGE);
-  work.b = allocate(LAST_MESSAGE);
-  Link link = {least_seconds(messages, &work) / SMALL_MESSAGES, 0};
+  Link link = {ring_seconds(work), 0};
   double seconds = 0;
   work.times = 1;
   for (work.size = FIRST_MESSAGE; work.size <= LAST_MESSAGE && seconds < LONG; work.size *= 2) {
-    seconds = least_seconds(messages, &work);
+    seconds = ring_seconds(work);
     link.bandwidth = fmax(link.bandwidth, (double)work.size / fmax(seconds - link.latency, 0.1 * seconds));
   }
-  release(&work);
   return link;
 }
 
