@@ -28,11 +28,12 @@ op distances(a[n, c], b[m, c], heat[]) -> d[n, m] {
 DNN
 
 # run TEXT FUNCTIONS NAME RANKS OPTIONS...: trains, and evaluates where $eval says so; NAME.log and NAME.st
+level=$quick
 run() {
   text=$1 functions=$2 name=$3 on=$4
   shift 4
   # shellcheck disable=SC2086 # no functions: no word
-  "$PARCC" "$text" -o "$tmp/$name.cu" --ranks "$on" "$@" && "$PARCC_CC" --target=host -O1 "$tmp/$name.cu" $functions -o "$tmp/$name" &&
+  "$PARCC" "$text" -o "$tmp/$name.cu" --ranks "$on" "$@" && "$PARCC_CC" --target=host $level "$tmp/$name.cu" $functions -o "$tmp/$name" &&
     ranks "$on" "$tmp/$name" --data synthetic --steps 20 $eval --quiet --log "$tmp/$name.log" --save "$tmp/$name.st" >/dev/null
 }
 # same TOLERANCE A B
@@ -62,6 +63,7 @@ for model in recurrence rows; do
     done
   done
 done
+level=-O1
 printf 'f32, 2 ranks: '
 check "f32 as index expressions" run "$tmp/plain.dnn" '' plain 1
 check "f32" run "$tmp/rows.dnn" "$tmp/rows.c" one 2
