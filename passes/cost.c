@@ -1,7 +1,7 @@
 // The formulas. A step takes the sum of what its operators and its changes of layout take, in every microbatch what is of one;
 // nothing is taken to overlap.
 //
-//   operator      as measured, if a profile says so; else
+//   operator      as measured, if a profile says so, but for updates of single rows; else
 //                 max(operations / (rate * efficiency), bytes / bandwidth of the memory), at least the launch of a kernel
 //   ring          launch + rounds * sum over levels (hops * latency) + bytes * seconds a byte of the slowest level
 //   tree          the same with twice the depth in place of hops, and bytes that no rank keeps back; the cheaper one of both
@@ -211,18 +211,19 @@ static void count_read(void *ctx, int tensor) {
   reads->count[i]++;
 }
 
-// A scatter into the place of what it is added to, where each rank has all that it adds to its part.
-static bool is_added_in_place(const CostModel *model, const Graph *graph, const Op *op) {
+bool cost_scatters_in_place(const CostModel *model, const Graph *graph, const Op *op) {
   for (int a = 0; a < model->mesh->n_axes; a++)
     if (model->mesh->axis[a].size > 1 && op->sharding.dim[a] >= op->n_out) return false;
-  return graph_tensor(graph, op->out)->inlined && op->reduce == REDUCE_SUM;
+  return op->kind == OP_COMPUTE && op->reduce == REDUCE_SUM && graph_tensor(graph, op->out)->inlined;
 }
 
-// Whether an operator adds such a scatter, and has nothing left to do.
-static bool is_added(const CostModel *model, const Graph *graph, const Reads *reads) {
-  for (int i = 0; i < reads->n; i++) {
-    const int producer = graph_tensor(graph, reads->tensor[i])->producer;
-    if (producer >= 0 && is_added_in_place(model, graph, &graph->ops.at[producer])) return true;
+bool cost_is_done(const CostModel *model, const Graph *graph, const Op *op) {
+  Reads reads = {.n = 0};
+  if (op->kind != OP_COMPUTE || op->phase != PHASE_UPDATE) return false;
+  op_visit_reads(op, count_read, &reads);
+  for (int i = 0; i < reads.n; i++) {
+    const int producer = graph_tensor(graph, reads.tensor[i])->producer;
+    if (producer >= 0 && cost_scatters_in_place(model, graph, &graph->ops.at[producer])) return true;
   }
   return false;
 }
@@ -243,7 +244,7 @@ static double op_bytes(const CostModel *model, const Graph *graph, const Op *op,
     bytes += bytes_of(model, graph, reads->tensor[i], &layout, points * reads->count[i]);
   }
   const Layout result = sharding_result(graph, op, 0, model->mesh);
-  if (is_added_in_place(model, graph, op)) return bytes + 2 * points * cost_element(model, graph_tensor(graph, op->out)->type);
+  if (cost_scatters_in_place(model, graph, op)) return bytes + 2 * points * cost_element(model, graph_tensor(graph, op->out)->type);
   return graph_tensor(graph, op->out)->inlined ? bytes : bytes + bytes_of(model, graph, op->out, &result, INFINITY);
 }
 
@@ -266,13 +267,9 @@ StepCost cost_of_change(const CostModel *model, const Graph *graph, const Op *op
   return cost_of_step(model, &shape, in->layout, out->layout, *step, cost_element(model, in->type));
 }
 
-double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {
+double cost_by_formulas(const CostModel *model, const Graph *graph, const Op *op) {
   const MachineDevice *device = &model->machine->device;
-  if (op->kind == OP_VIEW) return 0;
-  Reshard change;
-  if (op->kind == OP_RESHARD) return cost_of_change(model, graph, op, &change).seconds;
-  const double measured = model->machine->profile != NULL ? profile_of_op(model, op) : -1;
-  if (measured > 0) return measured;
+  if (cost_is_done(model, graph, op)) return 0;
   if (op->kind == OP_OPAQUE) return fmax(device->launch, call_bytes(model, graph, op) / device->bandwidth);
   double extent[IR_MAX_DIMS], points = 1, seconds = 0;
   cost_block(model, op, extent);
@@ -282,13 +279,20 @@ double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {
   for (int d = 0; d < op->n_dims; d++) points *= extent[d];
   Reads reads = {.n = 0};
   op_visit_reads(op, count_read, &reads);
-  if (op->phase == PHASE_UPDATE && is_added(model, graph, &reads)) return 0;
   // Anything but a product for the library takes two operations for every element it reads.
   if (op->reduce != REDUCE_SUM || n_pins > 0 || !products_seconds(model, graph, op, op->body, extent, &seconds))
     seconds = 2 * points * reads.accesses / (model->f64 ? device->f64 : device->f32);
   seconds = fmax(seconds, op_bytes(model, graph, op, &reads, points) / device->bandwidth);
   return graph_tensor(graph, op->out)->inlined ? seconds
                                                : fmax(seconds, device->launch); // else its reader is the kernel
+}
+
+double cost_of_op(const CostModel *model, const Graph *graph, const Op *op) {
+  if (op->kind == OP_VIEW) return 0;
+  Reshard change;
+  if (op->kind == OP_RESHARD) return cost_of_change(model, graph, op, &change).seconds;
+  const double measured = model->machine->profile != NULL ? profile_of_op(model, graph, op) : -1;
+  return measured > 0 ? measured : cost_by_formulas(model, graph, op);
 }
 
 double cost_of_makings(const CostModel *model, const Graph *graph, const Op *op) {

@@ -44,8 +44,15 @@ void cost_mark_inlined(Graph *train);
 
 // The extents of the largest block of an operator's iteration space.
 void cost_block(const CostModel *model, const Op *op, double *extent);
-// Of the slowest rank: what was measured, where the machine has a profile (ir/profile.h) that knows the operator; else operations and bytes of its block of the iteration space, by the roofline.
+// Of the slowest rank: what was measured, where the machine has a profile (ir/profile.h) that knows the operator; else by the formulas.
 double cost_of_op(const CostModel *model, const Graph *graph, const Op *op);
+// Operations and bytes of its block of the iteration space, by the roofline, whatever was measured.
+double cost_by_formulas(const CostModel *model, const Graph *graph, const Op *op);
+// Whether an operator is a scatter into the place of what it is added to (row_update.h), where each rank has all that it adds to its part:
+// it goes to a few rows, however many there are.
+bool cost_scatters_in_place(const CostModel *model, const Graph *graph, const Op *op);
+// Whether it is the sum of an update of rows whose scatter does so, and has nothing left to do.
+bool cost_is_done(const CostModel *model, const Graph *graph, const Op *op);
 // Twice that of an operator whose result is to be made again (passes/rematerialise.c).
 double cost_of_makings(const CostModel *model, const Graph *graph, const Op *op);
 // One step of the table of changes (ir/reshard.def) of a tensor whose elements take so many bytes.

@@ -132,7 +132,7 @@ void pass_predict(Compilation *c) {
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     if (p.step_of[i] == NULL || !is_of_step(op)) continue;
-    const char *what = op->kind == OP_RESHARD ? profile_change_name(naming, c->cost, graph, op) : profile_name(naming, c->cost, op);
+    const char *what = op->kind == OP_RESHARD ? profile_change_name(naming, c->cost, graph, op) : profile_name(naming, c->cost, graph, op);
     const StepPart part = {cost_of_op(c->cost, graph, op), the_one(arena, &names, what)};
     vec_push(arena, &p.step_of[i]->parts, part);
     arena_reset(naming);

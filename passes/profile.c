@@ -36,11 +36,16 @@ static void print_block(const CostModel *model, const Op *op, Dim *dims, Text *o
   }
 }
 
-const char *profile_name(Arena *arena, const CostModel *model, const Op *op) {
+static bool is_measured(const CostModel *model, const Graph *graph, const Op *op) {
+  if (op->kind != OP_COMPUTE && op->kind != OP_OPAQUE) return false;
+  return !cost_scatters_in_place(model, graph, op) && cost_by_formulas(model, graph, op) > 0;
+}
+
+const char *profile_name(Arena *arena, const CostModel *model, const Graph *graph, const Op *op) {
   Dim dims[IR_MAX_DIMS] = {{0}};
   Text text = {.arena = arena};
   Renaming r = {.arena = arena};
-  if (op->kind != OP_COMPUTE && op->kind != OP_OPAQUE) return NULL;
+  if (!is_measured(model, graph, op)) return NULL;
   const char *what = op->kind == OP_OPAQUE ? "call" : op->reduce == REDUCE_NONE ? "each" : reduce_name(op->reduce);
   text_printf(&text, "%s %s [", model->f64 ? "f64" : "f32", what);
   print_block(model, op, dims, &text);
@@ -63,9 +68,9 @@ const char *profile_change_name(Arena *arena, const CostModel *model, const Grap
   return profile_link_name(arena, &link);
 }
 
-double profile_of_op(const CostModel *model, const Op *op) {
+double profile_of_op(const CostModel *model, const Graph *graph, const Op *op) {
   Arena *arena = arena_new();
-  const char *name = profile_name(arena, model, op);
+  const char *name = profile_name(arena, model, graph, op);
   const double seconds = name != NULL ? profile_seconds(model->machine->profile, name) : -1;
   arena_free(arena);
   return seconds;
@@ -75,7 +80,7 @@ double profile_of_op(const CostModel *model, const Op *op) {
 
 static const char *name_in_step(const Compilation *c, const Op *op) {
   if (!phase_is_of_step(op->phase)) return NULL;
-  return profile_name(c->arena, c->cost, op);
+  return profile_name(c->arena, c->cost, c->model->train, op);
 }
 
 ProfileUse profile_use(const Compilation *c) {

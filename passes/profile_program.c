@@ -188,18 +188,24 @@ static bool is_read_outside(const Grouping *g, const Group *group, int tensor) {
   return g->leaves[tensor] || g->readers[tensor] > inside.n;
 }
 
-static bool is_measured(const Grouping *g, const Group *group) {
+// Whether any of its operators has a name in profiles, and all can be moved.
+static bool is_measured(const ProfileProgram *p, const CostModel *cost, const Grouping *g, const Group *group) {
+  bool any = false;
   for (int i = 0; i < group->ops.len; i++) {
     const Op *op = &g->graph->ops.at[group->ops.at[i]];
     if (op->kind != OP_COMPUTE || !phase_is_of_step(op->phase)) return false;
+    any |= profile_name(p->arena, cost, g->graph, op) != NULL;
   }
-  return true;
+  return any;
 }
 
 // What profiles call all its operators.
 static const char *group_name(const ProfileProgram *p, const CostModel *cost, const Grouping *g, const Group *group) {
   Text text = {.arena = p->arena};
-  for (int i = 0; i < group->ops.len; i++) text_printf(&text, "%s\n", profile_name(p->arena, cost, &g->graph->ops.at[group->ops.at[i]]));
+  for (int i = 0; i < group->ops.len; i++) {
+    const char *name = profile_name(p->arena, cost, g->graph, &g->graph->ops.at[group->ops.at[i]]);
+    text_printf(&text, "%s\n", name != NULL ? name : "");
+  }
   return text_str(&text);
 }
 
@@ -231,17 +237,24 @@ static void add_group(ProfileProgram *p, const Compilation *from, const Grouping
   }
   for (int i = 0; i < group->ops.len; i++) {
     const Op *op = &g->graph->ops.at[group->ops.at[i]];
-    const StepPart part = {cost_of_op(from->cost, g->graph, op), profile_name(p->arena, from->cost, op)};
+    const StepPart part = {cost_of_op(from->cost, g->graph, op), profile_name(p->arena, from->cost, g->graph, op)};
     move_op(&m, op);
     vec_push(p->arena, &parts, part);
     p->seconds += part.seconds;
+    p->n_operators += part.what != NULL;
   }
   for (int i = 0; i < group->ops.len; i++) {
     const int made = g->graph->ops.at[group->ops.at[i]].out;
     if (!store_moved(&m, made) && is_read_outside(g, group, made)) view_of(p, names_get(&m.read_as, tensor_key(&m, made)), m.layer, "end");
   }
-  p->n_operators += group->ops.len;
   vec_push(p->arena, &p->measured, parts);
+}
+
+// The sums of updates of rows are no part of a kernel (sums.c).
+static const Fate *fates_of(Arena *arena, const CostModel *cost, const Graph *graph) {
+  Fate *fate = NEW_ARRAY(arena, Fate, graph->ops.len);
+  for (int i = 0; i < graph->ops.len; i++) fate[i].is_sum = cost_is_done(cost, graph, &graph->ops.at[i]);
+  return fate;
 }
 
 void profile_program_add(ProfileProgram *p, const Compilation *c, const Plan *plan) {
@@ -249,10 +262,10 @@ void profile_program_add(ProfileProgram *p, const Compilation *c, const Plan *pl
   pipeline[pipeline_find("plan")].run(applied);
   pipeline[pipeline_find("apply-plan")].run(applied);
   const Graph *graph = applied->model->train;
-  const Grouping *g = fuse_graph(p->arena, graph, NEW_ARRAY(p->arena, Fate, graph->ops.len));
+  const Grouping *g = fuse_graph(p->arena, graph, fates_of(p->arena, applied->cost, graph));
   for (int i = 0; i < g->groups.len; i++) {
     const Group *group = &g->groups.at[i];
-    if (!is_measured(g, group)) continue;
+    if (!is_measured(p, applied->cost, g, group)) continue;
     const char *name = group_name(p, applied->cost, g, group);
     if (names_get(&p->known, name) >= 0) continue;
     names_set(&p->known, name, i);

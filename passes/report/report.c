@@ -17,7 +17,7 @@ enum { POINTS = 1000, ROWS = 8 }; // of memory over a step; ranks whose time lin
 static double measured_of(const Compilation *c, const Op *op, const char **name) {
   const Graph *graph = c->model->train;
   if (op->kind != OP_RESHARD) {
-    *name = profile_name(c->arena, c->cost, op);
+    *name = profile_name(c->arena, c->cost, graph, op);
     return *name != NULL ? profile_seconds(c->machine->profile, *name) : -1;
   }
   Reshard step;

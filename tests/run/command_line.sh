@@ -341,6 +341,9 @@ expect 0 '' m.dnn --machine=pcie2 --search=data --profile-out m.profile
 check "--profile-out writes no program" [ -s m.profile -a ! -e m_par.cu ]
 expect 0 '^profile 1 # m on 2 devices of pcie2' m.dnn --machine=pcie2 --search=data --profile-out -
 expect 0 'of [0-9]* operators that can be measured [1-9]' m.dnn --machine=pcie2 --profile m.profile -o profiled.cu
+rows=$root/tests/golden/profiles/rows.dnn # which has operators that take nothing
+expect 0 '' "$rows" --machine=pcie2 --search=single --profile-out rows.profile -q
+expect 0 'of \([0-9]*\) operators that can be measured \1 are' "$rows" --machine=pcie2 --search=single --profile rows.profile -o profiled.cu
 printf 'profile 1\n4 us  f32 each [a=7] x0[a]\n' >few.profile
 expect 0 'warning: of [0-9]* operators that can be measured 0 are: the profile is of another' m.dnn --machine=pcie2 --search=data --profile few.profile -q
 rm m_par.cu
