@@ -202,11 +202,11 @@ static void report_search(const Driver *d, const Search *search) {
   fprintf(stderr, "parcc: searched: %.4g %s%s", search->cost * scale, unit, search->of_step ? "" : search->simulated ? " by simulation" : " by the planner's own sum");
   if (search_proves(search)) report_bound(d, search, scale, unit);
   fprintf(stderr, ", in %.2f s", d->plan_ms * 1e-3);
-  if (search->how != NULL) fprintf(stderr, "; %s", search->how);
   if (search->approximate > 0)
     fprintf(stderr, "; of %d tensor%s that many operators read the cost was counted for each of them", search->approximate, search->approximate == 1 ? "" : "s");
+  if (search->refined) fprintf(stderr, "\nparcc: refined: as streams overlap the plan with that sum takes %.4g ms, this one less", search->unrefined * 1e3);
+  if (search->how != NULL) fprintf(stderr, "; %s", search->how);
   fprintf(stderr, "\n");
-  if (search->refined) fprintf(stderr, "parcc: refined: as streams overlap the plan with that sum takes %.4g ms, this one less\n", search->unrefined * 1e3);
 }
 
 static const char *times_as_fast(Arena *arena, double times) {

@@ -35,6 +35,7 @@ static const char *idle_axes(const Compilation *c, const Plan *plan) {
   return arena_printf(c->arena, "along %s all ranks do the same: --devices=%d would do", text_str(&text), ranks);
 }
 
+// Of the plan that is taken. found: the sum of what was found, where that says something beside the plan's; INFINITY: it does not.
 // finer: what is known of finer meshes, or NULL.
 static const char *how(const Compilation *c, const Contest *contest, double found, const char *finer, bool too_large) {
   const char *idle = idle_axes(c, &contest->plan), *lean = lean_how(c, &contest->plan);
@@ -186,7 +187,7 @@ Plan search_auto(Compilation *c) {
   if (contest.fits) c->search.cost = contest.cost;
   // Costs are sums of the same in another order. A plan of which that is not so is none of those of which something is proved.
   if (contest.fits && !contest_is_less(c->search.bound, contest.cost) && !contest_is_less(contest.cost, c->search.bound)) c->search.bound = contest.cost;
-  c->search.how = how(c, &contest, found, finer, too_large);
   if (contest.fits && !c->by_sum) refine(&refinement, &c->search);
+  c->search.how = how(c, &contest, c->search.refined ? INFINITY : found, finer, too_large);
   return end_contest(c, &contest);
 }
