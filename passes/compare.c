@@ -5,7 +5,8 @@
 #include "../ir/table.h"
 
 double compare_speed_up(const Comparison *c, const Outcome *o) {
-  return c->data.reason == NULL && o->reason == NULL ? c->data.cost.step / o->cost.step : NAN;
+  if (c->data.reason != NULL || o->reason != NULL) return NAN;
+  return c->compilation->by_sum ? c->data.cost.step / o->cost.step : c->data.overlapped / o->overlapped;
 }
 
 // ---- the table -----------------------------------------------------------------------------------------------------
@@ -64,8 +65,9 @@ static const char *print_table(const Comparison *c) {
   const Compilation *of = c->compilation;
   Text text = {.arena = of->arena};
   Table table = {.arena = of->arena};
-  text_printf(&text, "%s on %s, mesh %s, batch %lld: predicted, times in ms\n", of->model->name,
-              machine_devices_text(of->arena, of->machine, mesh_ranks(&of->mesh)), mesh_text(of->arena, &of->mesh), (long long)of->model->batch);
+  text_printf(&text, "%s on %s, mesh %s, batch %lld: predicted, times in ms; x data by %s\n", of->model->name,
+              machine_devices_text(of->arena, of->machine, mesh_ranks(&of->mesh)), mesh_text(of->arena, &of->mesh), (long long)of->model->batch,
+              of->by_sum ? "the step's sum" : "what is overlapped");
   add_head(&table, of->machine);
   for (int i = 0; i < c->outcomes.len; i++) add_row(&table, c, &c->outcomes.at[i]);
   table_print(&table, &text);
