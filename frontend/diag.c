@@ -23,7 +23,10 @@ static struct {
   VEC(Said) said; // errors and warnings that were printed: each is printed once
   int errors;
   bool gave_up;
-  bool mute; // the last error or warning was a repetition: neither are its notes printed
+  bool mute; // the last error or warning was a repetition, or is held: neither are its notes printed
+  bool holds;
+  int errors_before; // it held
+  const char *held;  // the first error since
 } diag;
 
 static Arena *diag_arena(void) {
@@ -42,6 +45,25 @@ void diag_reset(void) {
 
 int diag_errors(void) { return diag.errors; }
 bool diag_gave_up(void) { return diag.gave_up; }
+
+void diag_hold(void) {
+  diag.holds = true;
+  diag.errors_before = diag.errors;
+  diag.held = NULL;
+}
+
+const char *diag_release(void) {
+  diag.holds = false;
+  diag.errors = diag.errors_before;
+  diag.gave_up = false;
+  return diag.held;
+}
+
+static void hold_error(const char *text) {
+  diag.mute = true;
+  if (diag.held == NULL) diag.held = text;
+  diag.gave_up = ++diag.errors - diag.errors_before >= MAX_ERRORS;
+}
 
 static bool use_colour(void) {
   const char *no = getenv("NO_COLOR");
@@ -148,6 +170,10 @@ void diag_error(Loc loc, const char *format, ...) {
   va_start(args, format);
   const char *text = arena_vprintf(diag_arena(), format, args);
   va_end(args);
+  if (diag.holds) {
+    hold_error(text);
+    return;
+  }
   diag.mute = diag.gave_up || said_before(loc, text);
   if (diag.mute) return;
   if (diag.errors == MAX_ERRORS) {

@@ -14,6 +14,10 @@ void diag_note(Loc loc, const char *format, ...) __attribute__((format(printf, 2
 // Reports them all; true if there are some.
 bool diag_problems(const Problems *problems);
 int diag_errors(void);
+// Until diag_release() errors and their notes are not printed: for trying what may be wrong. That gives the text of the first, NULL where
+// there was none, and none of them has been counted.
+void diag_hold(void);
+const char *diag_release(void);
 bool diag_gave_up(void);
 void diag_reset(void); // forgets all sources and counts (for fuzzing)
 

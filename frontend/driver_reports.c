@@ -120,23 +120,26 @@ int driver_measure(Driver *d, const AstFile *file) {
 
 // ---- sweeps --------------------------------------------------------------------------------------------------------
 
-// The outcomes of all planners with value number `i` of the parameter. False after errors of the model.
+static Compilation begin_value(Driver *d, const AstFile *file, const SweepResult *result, int i, const Mesh *mesh) {
+  ElabOptions elab = d->options.elab;
+  if (!result->of_devices) {
+    vec_own(d->arena, &elab.defines);
+    vec_push(d->arena, &elab.defines, (Define){result->parameter, arena_printf(d->arena, "%lld", (long long)result->value[i])});
+  }
+  return driver_begin_plan(d, file, &elab, mesh);
+}
+
+// The outcomes of all planners with value number `i` of the parameter. False: the model refuses it, and these say why.
 static bool try_value(Driver *d, const AstFile *file, const PlanSources *planners, SweepResult *result, int i) {
   const long long value = result->value[i];
-  ElabOptions elab = d->options.elab;
   Mesh mesh = d->options.mesh;
-  const char *wrong = NULL;
-  if (result->of_devices) {
-    wrong = options_mesh_of(d->arena, result->machine, value, &mesh);
-  } else {
-    vec_own(d->arena, &elab.defines);
-    vec_push(d->arena, &elab.defines, (Define){result->parameter, arena_printf(d->arena, "%lld", value)});
-  }
   Compilation c = {0};
+  const char *wrong = result->of_devices ? options_mesh_of(d->arena, result->machine, value, &mesh) : NULL, *refused = NULL;
   if (wrong == NULL) {
-    c = driver_begin_plan(d, file, &elab, &mesh);
-    if (c.model == NULL) return false;
-    result->model = c.model->name;
+    diag_hold();
+    c = begin_value(d, file, result, i, &mesh);
+    wrong = refused = diag_release();
+    if (c.model != NULL) result->model = c.model->name;
   }
   for (int p = 0; p < planners->len; p++) {
     const PlanSourceKind kind = planners->at[p].kind;
@@ -145,13 +148,14 @@ static bool try_value(Driver *d, const AstFile *file, const PlanSources *planner
     *outcome = wrong != NULL ? (Outcome){.planner = plan_source_name(kind), .reason = wrong} : driver_try_planner(&c, kind);
   }
   driver_show_progress(d, "");
-  return true;
+  return refused == NULL;
 }
 
 int driver_sweep(Driver *d, const AstFile *file) {
   const Sweep *sweep = &d->options.sweep;
   const PlanSources planners = planners_of(d, false);
   const int n = sweep->values.len;
+  int taken = 0;
   SweepResult result = {.model = d->options.model, .parameter = sweep->parameter, .of_devices = sweep->of_devices};
   result.machine = d->options.machine;
   result.n_values = n;
@@ -159,7 +163,11 @@ int driver_sweep(Driver *d, const AstFile *file) {
   result.value = sweep->values.at;
   result.outcome = NEW_ARRAY(d->arena, Outcome, n * planners.len);
   for (int i = 0; i < n; i++)
-    if (!try_value(d, file, &planners, &result, i)) return EXIT_INPUT;
+    taken += try_value(d, file, &planners, &result, i);
+  if (taken == 0) { // the model is wrong by itself: now its errors are said
+    begin_value(d, file, &result, 0, &d->options.mesh);
+    return EXIT_INPUT;
+  }
   check_profile(d, result.outcome, n * planners.len);
   return output_stdout(sweep_print(d->arena, &result, d->options.json)) ? EXIT_RIGHT : EXIT_INPUT;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../codegen/codegen.h"
+#include "../ir/suggest.h"
 #include "../passes/plan_show.h"
 #include "../passes/plan_write.h"
 #include "../passes/profile.h"
@@ -326,6 +327,13 @@ static int compile(Driver *d) {
   return write_program(d, file, &c, &plan);
 }
 
+// parcc plan diff A B, or what was meant to be.
+static int misuse_of_plan(Arena *arena, int argc, char **argv) {
+  static const char *const diff = "diff";
+  const bool mistyped = argc > 2 && !str_eq(argv[2], diff) && suggest_nearest(argv[2], &diff, 1) != NULL;
+  return misuse("'plan' is used so: parcc plan diff A.plan B.plan%s", mistyped ? arena_printf(arena, "; for '%s', did you mean 'diff'?", argv[2]) : "");
+}
+
 // parcc plan diff A B. Ends like diff: 0 the same, 1 they differ, 2 one of them cannot be read.
 static int diff_plans(Arena *arena, const char *const *path) {
   Plan plan[2];
@@ -355,6 +363,8 @@ int main(int argc, char **argv) {
   int code;
   if (argc == 5 && str_eq(argv[1], "plan") && str_eq(argv[2], "diff")) {
     code = diff_plans(d.arena, (const char *const *)argv + 3);
+  } else if (argc >= 2 && str_eq(argv[1], "plan")) {
+    code = misuse_of_plan(d.arena, argc, argv);
   } else if (argc >= 2 && str_eq(argv[1], "detect")) {
     code = write_detect(&d, argc, argv);
   } else {

@@ -115,11 +115,18 @@ static int apply_mesh(Parser *p, const char *value) {
   }
 }
 
+static bool is_listed(const PlanSources *planners, PlanSourceKind kind) {
+  int i = 0;
+  while (i < planners->len && planners->at[i].kind != kind) i++;
+  return i < planners->len;
+}
+
 static int take_planner(Parser *p, const char *name) {
   Strings names = {0};
   for (int kind = 0; kind < PLAN_NAMED; kind++) {
     if (str_eq(name, plan_source_name((PlanSourceKind)kind))) {
-      vec_push(p->arena, &p->options->searches, (PlanSource){.kind = (PlanSourceKind)kind});
+      if (!is_listed(&p->options->searches, (PlanSourceKind)kind))
+        vec_push(p->arena, &p->options->searches, (PlanSource){.kind = (PlanSourceKind)kind});
       return -1;
     }
     vec_push(p->arena, &names, plan_source_name((PlanSourceKind)kind));

@@ -15,9 +15,17 @@ const char *machine_unit_name(const Machine *machine, int level) {
   return level > 0 ? machine->level[level - 1].name : machine->device.name;
 }
 
+static bool hisses(const char *word) { // its plural is "boxes", not "boxs"
+  static const char *const ends[] = {"s", "x", "z", "ch", "sh"};
+  const size_t len = strlen(word);
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (len > strlen(ends[i]) && str_eq(word + len - strlen(ends[i]), ends[i])) return true;
+  return false;
+}
+
 // "4 nodes"
 static const char *count_text(Arena *arena, int count, const char *unit) {
-  return arena_printf(arena, "%d %s%s", count, unit, count == 1 ? "" : "s");
+  return arena_printf(arena, "%d %s%s", count, unit, count == 1 ? "" : hisses(unit) ? "es" : "s");
 }
 
 const char *machine_devices_text(Arena *arena, const Machine *machine, int devices) {

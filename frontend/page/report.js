@@ -13,7 +13,8 @@ function drawSummary(data) {
   byId("subtitle").textContent = `Planned by ${data.planner}, mesh ${mesh}, batch ${ofCount(data.batch)}, ${data.type}.` + (own.search_said ? ` It says: ${own.search_said}.` : "");
   const levels = data.machine.levels.map((level, i) => {
     const of = i === 0 ? data.machine.device : data.machine.levels[i - 1].name;
-    return `${level.count} ${of}${level.count > 1 ? "s" : ""} a ${level.name}, ${level.link} ${ofBytes(level.bytes_per_second)}/s ${level.shared ? "for all in one" : "each"}, ` +
+    const plural = /(s|x|z|ch|sh)$/.test(of) ? "es" : "s";
+    return `${level.count} ${of}${level.count > 1 ? plural : ""} a ${level.name}, ${level.link} ${ofBytes(level.bytes_per_second)}/s ${level.shared ? "for all in one" : "each"}, ` +
            ofSeconds(level.latency_seconds);
   });
   byId("machine").textContent = `${data.machine.name}: ${levels.join("; ")}.`;

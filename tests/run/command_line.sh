@@ -33,6 +33,8 @@ expect 0 'usage: parcc' --help
 expect 0 '^parcc [0-9]' --version
 expect 2 'no model is given'
 expect 2 "unknown option '--rank'; did you mean '--ranks'?" --rank 2 m.dnn
+expect 2 "plan diff A.plan B.plan; for 'dif', did you mean 'diff'?" plan dif a b
+expect 2 "'plan' is used so: parcc plan diff A.plan B.plan$" plan diff a
 expect 2 "unknown option '-x'" -x m.dnn
 expect 2 "no pass 'autodif'; did you mean 'autodiff'?" --dump-after=autodif m.dnn
 expect 2 "no pass 'nothing'" --stop-after nothing m.dnn
