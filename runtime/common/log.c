@@ -79,6 +79,7 @@ void log_step(const StepReport *report) {
   }
   put(&at, ", \"ms\": %.3f, \"samples_per_second\": %.1f", report->seconds * 1e3,
       (double)run.model->batch / fmax(report->seconds, 1e-9)); // a nanosecond is what clocks tell apart
+  if (report->sent > 0) put(&at, ", \"sent_bytes\": %llu", (unsigned long long)report->sent);
   if (report->all) put_scalars(&at, report->scalars);
   put(&at, "}\n");
   write_line(at);

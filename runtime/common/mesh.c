@@ -25,6 +25,7 @@ static struct {
   struct pollfd *wanted; // two a rank
   int *everybody;
   MeshGroup all;
+  uint64_t sent;
 } mesh;
 
 static volatile sig_atomic_t told; // a rank has ended the run and said why
@@ -69,6 +70,8 @@ void mesh_close(void) {
 }
 
 const MeshGroup *mesh_all(void) { return &mesh.all; }
+
+uint64_t mesh_sent(void) { return mesh.sent; }
 
 void mesh_tell(void) {
   for (int r = 0; r < mesh.ranks; r++)
@@ -141,6 +144,7 @@ void mesh_exchange(MeshTransfer *transfers, size_t n) {
   size_t first = 0; // all before it are done
   for (size_t i = 0; i < n; i++) {
     transfers[i].frame = (MeshFrame){magic, transfers[i].tag, transfers[i].bytes};
+    if (transfers[i].sends) mesh.sent += transfers[i].bytes;
     if (transfers[i].bytes == 0) transfers[i].done = sizeof transfers[i].frame; // neither end has to wait for nothing
   }
   for (;;) {

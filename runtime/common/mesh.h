@@ -48,6 +48,9 @@ typedef struct {
 MeshTransfer mesh_send(const MeshGroup *group, int place, const void *data, size_t bytes);
 MeshTransfer mesh_receive(const MeshGroup *group, int place, void *data, size_t bytes);
 
+// What this rank has sent to others so far, without frames.
+uint64_t mesh_sent(void);
+
 // All are done when it returns; those of no bytes need no other end. Those between the same two ranks in the same direction are done in their order.
 void mesh_exchange(MeshTransfer *transfers, size_t n);
 

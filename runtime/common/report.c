@@ -57,14 +57,13 @@ bool report_wants_all(long step) {
   return run.options.log != NULL || step + 1 == parcc.steps || (!run.options.quiet && report_is_milestone(step));
 }
 
-void report_step(long step, double seconds, double lr, const double *scalars, const double *norm, bool all) {
-  const StepReport report = {step, lr, seconds, scalars, norm, all};
+void report_step(const StepReport *report) {
   trained = clock_seconds() - began;
-  last_loss = scalars[0];
-  steps_done = step + 1 - run.resumed.from.step;
+  last_loss = report->scalars[0];
+  steps_done = report->step + 1 - run.resumed.from.step;
   if (parcc.rank != 0) return;
-  log_step(&report);
-  progress_step(&report);
+  log_step(report);
+  progress_step(report);
 }
 
 void report_eval(const double *means, long samples) {

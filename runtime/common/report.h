@@ -4,15 +4,6 @@
 
 #include "run.h"
 
-// What is known of a step.
-typedef struct {
-  long step; // from 0; printed from 1
-  double lr, seconds;
-  const double *scalars;
-  const double *norm; // NULL: not known
-  bool all;           // whether the scalars after the first are known
-} StepReport;
-
 // log.c
 void log_open(const char *path, Fault *fault);
 void log_step(const StepReport *report);

@@ -3,6 +3,7 @@
 #define PARCC_RUN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "checkpoint.h"
 #include "options.h"
@@ -50,11 +51,21 @@ void data_close(void);
 void batch_finish(void);
 
 // ---- report.c: log, progress, summary; works on rank 0 only
+// What is known of a step.
+typedef struct {
+  long step; // from 0; printed from 1
+  double lr, seconds;
+  const double *scalars;
+  const double *norm; // NULL: not known
+  bool all;           // whether the scalars after the first are known
+  uint64_t sent;      // bytes that this rank sent to others over TCP; 0: none, or not by us
+} StepReport;
+
 void report_start(Fault *fault);     // opens the log, and sees that --save can be written
 void report_begin(void);             // training begins
 bool report_is_milestone(long step); // whether progress tells of a step where there is no terminal
 bool report_wants_all(long step);    // whether all scalars of a step will be read; the same on all ranks
-void report_step(long step, double seconds, double lr, const double *scalars, const double *norm, bool all);
+void report_step(const StepReport *report);
 void report_eval(const double *means, long samples);
 void report_finish(void);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "mesh.h"
 #include "profile.h"
 #include "run.h"
 #include "source.h"
@@ -17,10 +18,12 @@ typedef struct {
   bool pending, all, has_norm;
   long step;
   double lr;
+  uint64_t sent;
 } Slot;
 
 static Slot slots[2];
 static bool started, ended;
+static uint64_t sent_before; // this step
 static double *sums; // of the evaluation, weighted by samples
 static long eval_samples;
 
@@ -120,7 +123,8 @@ static void look_at_step(Slot *slot) {
   receive_scalars(slot, values, &norm);
   stop_where_not_finite(slot, "loss", values[0]);
   stop_where_not_finite(slot, "gradient norm", norm);
-  report_step(slot->step, step_seconds(slot), slot->lr, values, slot->all && slot->has_norm ? &norm : NULL, slot->all);
+  report_step(&(StepReport){.step = slot->step, .lr = slot->lr, .seconds = step_seconds(slot), .scalars = values,
+                            .norm = slot->all && slot->has_norm ? &norm : NULL, .all = slot->all, .sent = slot->sent});
   free(values);
 }
 
@@ -139,6 +143,7 @@ int parcc_next_step(void) {
     return 0;
   }
   parcc.lr = run.model->learning_rate((double)parcc.step, (double)parcc.steps);
+  sent_before = mesh_sent();
   spans_begin_step();
   CHECK_CUDA(cudaEventRecord(slots[parcc.step % 2].begun, parcc.compute));
   return 1;
@@ -152,6 +157,7 @@ void parcc_end_step(const void *norm, const void *const *scalars) {
   spans_end_step();
   slot->step = parcc.step;
   slot->lr = parcc.lr;
+  slot->sent = mesh_sent() - sent_before;
   send_scalars(slot, scalars, norm);
   look_at_step(&slots[parcc.step % 2 ^ 1]);
   const long done = parcc.step + 1;

@@ -11,7 +11,7 @@ import json
 import struct
 import sys
 
-NOT_COMPARED = ["ms", "samples_per_second"]
+NOT_COMPARED = ["ms", "samples_per_second", "sent_bytes"]
 SMALL = 1e-6  # what is smaller than this is compared absolutely
 
 
