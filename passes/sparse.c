@@ -14,7 +14,9 @@
 //   update   table.change[v, c] = sum(row=1280) ((rows[row] == v) * -(lr * sums[row, c]))
 //   update   table.next[v, c] = table[v, c] + table.change[v, c]          in the table's own place: sums.c
 // What stands in several rows is summed in the first of them, the others are 0, so that the sum of squares over all rows is that of the
-// gradient. What an update reads of states it reads at these rows:
+// gradient. What an update reads of states it reads where it adds, so that it needs nothing but what is there:
+//   update   table.change[v, c] = sum(row) ((rows[row] == v) * -(lr * sums[row, c] / sqrt(squares[v, c])))
+// Whatever others read is changed behind these; where updates read each other's old values, the rows of one are read before:
 //   update   velocity.rows[row, c] = sum(v) ((rows[row] == v) * velocity[v, c])
 // How rows get to where they are added is left to plans: gathered for every rank's own copy of the table, for ranks that
 // store a part of its rows each, or exchanged for ranks that store columns.
@@ -168,12 +170,15 @@ static const Expr *rows_leaf(void *ctx, const Expr *e) {
   const Replacing *r = ctx;
   const Sparse *s = r->s;
   if (e->kind != EXPR_ACCESS) return e;
-  for (int i = 0; i < s->updates.len; i++)
-    if (s->updates.at[i].stored == e->access.tensor) return expr_access_of(s->graph->arena, e, s->updates.at[i].rows);
+  for (int i = 0; i < s->updates.len; i++) {
+    const Update *update = &s->updates.at[i];
+    if (update->stored != e->access.tensor) continue;
+    return update->rows < 0 ? at(s->graph, update->stored, 0) : expr_access_of(s->graph->arena, e, update->rows);
+  }
   return e->access.tensor == s->gradient ? expr_access_of(s->graph->arena, e, r->sums) : e;
 }
 
-// The same of the sums of rows and of rows of what is stored: over the row in place of the first dimension.
+// The same of the sums of rows and of what is stored, as it is or its rows.
 static const Expr *of_rows(const Sparse *s, const Expr *value, int sums) {
   Replacing r = {s, sums};
   return expr_copy(s->graph->arena, expr_map(s->graph->arena, value, rows_leaf, &r));
@@ -195,7 +200,7 @@ static int rows_of_stored(const Sparse *s, const Update *update, int rows) {
   return graph_add_compute(graph, op, arena_printf(graph->arena, "%s.rows", stored->name));
 }
 
-// The change of what is stored, at its rows.
+// The change of what is stored, at its rows. Of rows that are the same all but one have no sum, and change nothing, whatever is there.
 static int change_rows(const Sparse *s, const Update *update, int rows, int sums) {
   Graph *graph = s->graph;
   Arena *arena = graph->arena;
@@ -207,7 +212,7 @@ static int change_rows(const Sparse *s, const Update *update, int rows, int sums
   op.dims[rank] = (Dim){free_name(arena, op.dims, rank, "row"), s->rows};
   op.reduce = REDUCE_SUM;
   op.body = expr_call(arena, FN_mul, equal(arena, at(graph, rows, rank), expr_index(arena, index_dim(0))),
-                      expr_substitute(arena, of_rows(s, update->change, sums), by, rank), NULL);
+                      of_rows(s, expr_substitute(arena, update->change, by, rank), sums), NULL);
   return graph_add_compute(graph, op, arena_printf(arena, "%s.change", graph_tensor(graph, update->stored)->name));
 }
 
@@ -219,18 +224,32 @@ static void add_change(const Sparse *s, const Update *update, int change) {
   graph_add_op(graph, next);
 }
 
-// All rows are read before the first of them changes.
-static void update_rows(const Sparse *s, int rows, int sums) {
-  int *change = NEW_ARRAY(s->scratch, int, s->updates.len);
+// Whether another update that is still to be made reads what this one changes.
+static bool is_awaited(const Sparse *s, const Update *update) {
   for (int i = 0; i < s->updates.len; i++) {
-    bool is_read = false;
-    for (int j = 0; j < s->updates.len; j++) is_read |= expr_reads(s->updates.at[j].change, s->updates.at[i].stored);
-    if (is_read) s->updates.at[i].rows = rows_of_stored(s, &s->updates.at[i], rows);
+    const Update *other = &s->updates.at[i];
+    if (other != update && !s->replaced[other->op] && expr_reads(other->change, update->stored)) return true;
   }
-  for (int i = 0; i < s->updates.len; i++) change[i] = change_rows(s, &s->updates.at[i], rows, sums);
+  return false;
+}
+
+// The first one that nobody awaits, or where they await each other the first; NULL: all are made.
+static Update *next_update(const Sparse *s) {
+  Update *first = NULL;
   for (int i = 0; i < s->updates.len; i++) {
-    add_change(s, &s->updates.at[i], change[i]);
-    s->replaced[s->updates.at[i].op] = true;
+    Update *update = &s->updates.at[i];
+    if (s->replaced[update->op]) continue;
+    if (!is_awaited(s, update)) return update;
+    if (first == NULL) first = update;
+  }
+  return first;
+}
+
+static void update_rows(const Sparse *s, int rows, int sums) {
+  for (Update *update = next_update(s); update != NULL; update = next_update(s)) {
+    if (is_awaited(s, update)) update->rows = rows_of_stored(s, update, rows);
+    add_change(s, update, change_rows(s, update, rows, sums));
+    s->replaced[update->op] = true;
   }
 }
 

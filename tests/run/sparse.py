@@ -40,15 +40,16 @@ MODELS = {
 }
 MACHINE = ["--machine=dgx1-v100", "--devices=4"]
 FEW = [("gpu=3", ["--search=data"]), ("a=2,b=2", ["--plan=random:1"])]
+STATES = [*FEW, ("gpu=2", ["--search=fsdp"])]
 MANY = [
     ("gpu=1", ["--search=data"]), ("gpu=2", ["--search=data"]), ("gpu=8", ["--search=data"]), *FEW, ("gpu=4", ["--search=fsdp"]),
     ("gpu=3", ["--plan=random:5"]), ("gpu=4", [*MACHINE, "--search=auto"]), ("gpu=4", [*MACHINE, "--search=parallax"]),
 ]
 OPTIMIZERS = {
     "sgd(lr = 0.2)": MANY,
-    "adagrad(lr = 0.1)": FEW,
-    "adam(lr = 0.01, lazy = true)": FEW,
-    "sgd(lr = 0.2, momentum = 0.9, nesterov = true, weight_decay = 0.01, lazy = true)": FEW,
+    "adagrad(lr = 0.1)": STATES,
+    "adam(lr = 0.01, lazy = true)": STATES,
+    "sgd(lr = 0.2, momentum = 0.9, nesterov = true, weight_decay = 0.01, lazy = true)": STATES,
 }
 
 
