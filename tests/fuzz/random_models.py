@@ -35,6 +35,7 @@ TO_INTERPRETER, TO_RANKS = 1e-9, 1e-10
 MOST = 3000  # elements of a tensor
 MOST_WORK = 60000  # iterations of a statement
 TIMEOUT = 120
+NOT_COMPARED = {"ms", "samples_per_second", "sent_bytes"}  # of a line of a log
 
 PLAIN_NAMES = ["a", "c", "d", "e", "f", "g", "h", "k", "m", "p", "q", "r", "s", "u", "v", "w"]
 # Words of C, of the runtime and of emitted programs: as good as any other as names of dimensions and tensors.
@@ -726,8 +727,8 @@ def compare_logs(one, other, tolerance, what):
     if len(one) != len(other):
         raise Failure(f"{what}: {len(one)} and {len(other)} lines")
     for a, b in zip(one, other):
-        keys = a.keys() - {"ms", "samples_per_second"}
-        if keys != b.keys() - {"ms", "samples_per_second"}:
+        keys = a.keys() - NOT_COMPARED
+        if keys != b.keys() - NOT_COMPARED:
             raise Failure(f"{what}: {sorted(a)} and {sorted(b)}")
         for key in sorted(keys):
             if relative(a[key], b[key]) > tolerance * (10 if key == "gradient_norm" else 1):
