@@ -15,6 +15,7 @@ typedef struct Builder {
   Kernel kernel;
   int dim_of[IR_MAX_DIMS]; // class -> kernel dim
   int *stage_of;           // by position in group->ops
+  int keep;                // kernel dim that stays, though it is one of extent 1; -1: none
 } Builder;
 
 static const Op *op_at(const Builder *b, int i) { return &b->g->graph->ops.at[b->group->ops.at[i]]; }
@@ -324,7 +325,7 @@ static const char *kernel_name(const Builder *b) {
 
 static Kernel *finish(Builder *b, const char *name) {
   b->kernel.name = name;
-  kernel_collapse(b->l->building, b->l->program, &b->kernel, -1, false);
+  kernel_collapse(b->l->building, b->l->program, &b->kernel, b->keep, false);
   kernel_find_pins(&b->kernel);
   kernel_choose_kind(b->l->building, &b->kernel);
   kernel_settle_pins(b->l->building, &b->kernel);
@@ -339,7 +340,7 @@ static Kernel *finish(Builder *b, const char *name) {
 // ---- kernels of several operators ---------------------------------------------------------------------------------
 
 static void begin(Builder *b, Lowering *l, const Grouping *g, const Group *group) {
-  *b = (Builder){.l = l, .g = g, .group = group};
+  *b = (Builder){.l = l, .g = g, .group = group, .keep = -1};
   b->kernel.dims = NEW_ARRAY(l->building, LoopDim, IR_MAX_DIMS);
   b->stage_of = NEW_ARRAY(l->building, int, group->ops.len);
 }
@@ -436,17 +437,34 @@ static uint32_t pinned_outputs(const Graph *graph, const Op *op) {
   return pinned;
 }
 
+// Something is left for threads to go along.
+static bool has_rows(const Op *op, uint32_t pinned) {
+  for (int d = 0; d < op->n_out; d++)
+    if (!(pinned >> d & 1) && op->dims[d].extent > 1) return true;
+  return false;
+}
+
 bool kernel_scatters(const Graph *graph, const Op *op) {
+  enum { FEW_PLACES = 32 }; // as threads of a GPU that find what is added to their places
   const uint32_t pinned = pinned_outputs(graph, op);
-  bool rows = false; // something is left for threads to go along
-  for (int d = 0; d < op->n_out; d++) rows |= !(pinned >> d & 1) && op->dims[d].extent > 1;
-  return pinned != 0 && rows;
+  int64_t places = 1;
+  for (int d = 0; d < op->n_out; d++)
+    if (pinned >> d & 1) places *= op->dims[d].extent;
+  return pinned != 0 && (has_rows(op, pinned) || places > FEW_PLACES);
+}
+
+// Where all of a result is pinned, its threads go along a dimension that is none.
+static void add_single_row(Builder *b) {
+  b->keep = b->kernel.n_dims;
+  b->kernel.dims[b->kernel.n_dims++] = (LoopDim){"one", extent_fixed(1), 1};
 }
 
 Kernel *kernel_of_scatter(Lowering *l, const Grouping *g, int op_id) {
   const Op *op = &g->graph->ops.at[op_id];
   Builder b;
-  begin_alone(&b, l, g, op_id, ((1u << op->n_out) - 1) & ~pinned_outputs(g->graph, op));
+  const uint32_t pinned = pinned_outputs(g->graph, op);
+  begin_alone(&b, l, g, op_id, ((1u << op->n_out) - 1) & ~pinned);
+  if (!has_rows(op, pinned)) add_single_row(&b);
   choose_dims(&b);
   place_statement(&b, 0);
   collect_tensors(&b);

@@ -116,7 +116,9 @@ class Model:
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
         sample = SAMPLES.get(name)
-        path = os.path.join(ROOT, "samples" if sample else "tests/run/plans", name + ".dnn")
+        path = os.path.join(ROOT, "samples", name + ".dnn")
+        if not os.path.exists(path):
+            path = os.path.join(ROOT, "tests/run/plans", name + ".dnn")
         if not os.path.exists(path):
             sys.exit(f"plans.py: no model {path}")
         with open(path) as file:

@@ -32,6 +32,7 @@ MODELS = {
     "gnmt8": ("context=2 width=4 vocabulary=40 layers=3", 2),
     "llama": ("context=3 vocabulary=40 layers=1 width=12 heads=3 kv_heads=1 hidden=7", 1),
     "mixtral": ("context=3 vocabulary=40 layers=1 width=12 heads=3 kv_heads=1 experts=3 hidden=5", 1, WHOLE_BATCH),
+    "clicks": ("rows=40", 2),  # of tests/run/plans: a table of single numbers, too
     # Tables that are read as a whole, too, or of which a step touches most rows.
     "bigram": ("vocabulary=40 width=6", 0),
     "gpt2": ("context=3 vocabulary=40 layers=1 width=6 heads=3", 0),
