@@ -2,94 +2,238 @@
 //
 // - The space (soap.h): how many parts each dimension of what a layer makes is divided into, and where each part is.
 // - What a strategy takes is simulated (../sim/strategy.h): after each change again only what the change moves in time.
-// - The search (section 6.2) is Metropolis-Hastings: a layer drawn at random gets another configuration, drawn at random, or, three
-//   times in four, one that differs along one axis of the mesh, which is as likely there as back; and the change
-//   stays with probability min(1, exp(beta * (time - new time))). It begins with data parallelism, with what experts do (one weird
-//   trick) and at random, and each of these chains ends when its budget is spent, or when half of it was without a better strategy.
-// - The authors do not say what beta is. Here it grows and begins again, so that a chain leaves a strategy that no single change makes
-//   better, and then looks closely where it has come to.
-// - Where nothing better was found for a while it goes on from the best strategy, as the authors' program does (mcmc_optimize).
+// - The search (section 6.2) begins with data parallelism, with what experts do (one weird trick), at random and, here, with the strategy
+//   of optcnn, so that what it finds takes no longer than any of these.
+// - From each of them it first goes down: the layers, last first, change along one axis of the mesh where that makes the strategy better,
+//   until no such change does.
+// - Then chains of Metropolis-Hastings go on from where each start led: a layer drawn at random gets another configuration, drawn at random,
+//   or one that differs along one axis, with some of those behind it where they did the same as it, too; that is as likely there as
+//   back. The change stays with probability min(1, exp(beta * (time - new time))). The authors do not say what beta is. Here it grows,
+//   then the chain goes down as above, and beta begins again: a round.
+// - As with the authors a chain ends when its budget is spent, or when half of what it spent was without a better strategy; and where three
+//   starts led to strategies that take the same the search ends. What is spent is counted, not measured. Where going down
+//   takes more than its own budget, as with many layers on few devices, there is no chain.
 //
-// Chains draw numbers of their own and are independent of each other. Of strategies that take the same the first is taken.
+// Chains draw numbers of their own. Of strategies that take the same the first is taken.
 #include "../sim/strategy.h"
 #include "layer_plan.h"
+#include "optcnn.h"
 #include "search.h"
 #include "soap.h"
 
 #include <math.h>
 
 enum {
-  EFFORT = 40 * 1000 * 1000, // of each chain, in tasks and orders of tasks that are looked at: about a second
-  LEAST = 20000,             // strategies before a chain may end early
-  PATIENCE = 400,            // strategies without a better one, for each layer ...
-  MOST_PATIENCE = 4000,      // ... but no more than so many in all, before it goes back to the best
-  COOLING = 1000,            // strategies with one beta
-  BETAS = 4,                 // each twice the one before; then the first again
+  MOST_STARTS = 4,
+  AGREED = 3, // starts that led to the same
+  // Tasks and orders of tasks that are looked at:
+  DOWN_EFFORT = 100 * 1000,         // going down from one start, for each device
+  CHAIN_EFFORT = 2500 * 1000,       // by a chain, for each device ...
+  MOST_EFFORT = 40 * 1000 * 1000,   // ... but no more than so much in all: about a second
+  LEAST_ROUNDS = 60, // of a chain
+  ROUND = 2,         // proposals of a round, for each way to use an axis in a layer
+  MOST_RUN = 4       // layers that change together
 };
-static const double BETA = 45; // the first, of times as shares of that of the chain's first strategy: 1 of 45 more stays with a chance of 1 in e
+// 1 / (beta * time of the best strategy): what a strategy may take longer, as a share, to stay with a chance of 1 in e. When a round begins, every
+// other time each; at its end so much of that.
+static const double HOT = 0.05, WARM = 0.02, COLD = 0.1;
 
 typedef struct Chain {
   Strategy *strategy;
   Draw draw;
-  double beta;         // the first, a picosecond
   Configuration *best; // by layer
   int64_t best_time;
-  int64_t tried, found; // strategies; of them when the best one was found
+  int64_t before; // what was spent before the strategy was made anew
+  int64_t found;  // what was spent when the best one was found
 } Chain;
+
+typedef struct Start {
+  const char *name;
+  const Configuration *from, *to; // by layer; to where it led
+  int64_t time, down;             // what they take
+  int64_t effort;                 // to get there
+  bool goes_on;                   // it got there: no change of one layer makes it better
+} Start;
 
 typedef struct Hunt {
   const Compilation *c;
   Arena *arena;
+  LayerCosts *costs;
   const Layers *layers;
   const Mesh *mesh;
   LayerTasks *tasks;
   double until; // time (steady_seconds), or 0
-  Configuration *best;
+  Start starts[MOST_STARTS];
+  int n_starts, chains;
+  const Configuration *best;
   int64_t best_time, tried;
-  int64_t effort, least; // of a chain
-  int chains;
   SearchPoints progress;
 } Hunt;
 
-// ---- one chain -----------------------------------------------------------------------------------------------------
+// ---- strategies ----------------------------------------------------------------------------------------------------
 
 // A point for each best strategy that takes a good deal less than the one of the point before.
-static void note_progress(Hunt *hunt, const Chain *chain) {
+static void note_progress(Hunt *hunt, int64_t time) {
   static const double CLOSE = 0.995;
-  const double seconds = (double)chain->best_time / PICOSECONDS;
+  const double seconds = (double)time / PICOSECONDS;
   if (hunt->progress.len > 0 && seconds >= hunt->progress.at[hunt->progress.len - 1].seconds * CLOSE) return;
-  vec_push(hunt->c->arena, &hunt->progress, ((SearchPoint){(double)(hunt->tried + chain->tried), seconds}));
+  vec_push(hunt->c->arena, &hunt->progress, ((SearchPoint){(double)hunt->tried, seconds}));
 }
+
+static int64_t spent(const Chain *chain) { return chain->before + strategy_effort(chain->strategy); }
 
 static void note_best(Hunt *hunt, Chain *chain) {
   for (int l = 0; l < hunt->layers->list.len; l++) chain->best[l] = *strategy_configuration(chain->strategy, l);
   chain->best_time = strategy_time(chain->strategy);
-  chain->found = chain->tried;
-  note_progress(hunt, chain);
+  chain->found = spent(chain);
+  note_progress(hunt, chain->best_time);
 }
 
-static void go_back(const Hunt *hunt, const Chain *chain) {
-  for (int l = 0; l < hunt->layers->list.len; l++) {
-    const Configuration *now = strategy_configuration(chain->strategy, l);
-    if (memcmp(now->dim, chain->best[l].dim, sizeof now->dim) == 0) continue;
-    strategy_change(chain->strategy, 1, &l, &chain->best[l], INT64_MAX);
-    strategy_keep(chain->strategy);
+static Chain chain_new(Hunt *hunt, Arena *arena, const Configuration *of, int64_t before) {
+  Chain chain = {.strategy = strategy_new(arena, hunt->tasks, of), .best = NEW_ARRAY(arena, Configuration, hunt->layers->list.len), .before = before};
+  note_best(hunt, &chain);
+  return chain;
+}
+
+static bool is_late(const Hunt *hunt) { return hunt->until > 0 && steady_seconds() > hunt->until; }
+
+static int64_t most_effort(const Hunt *hunt, int of_device) {
+  const int64_t most = MOST_EFFORT / (hunt->c->effort_parts > 0 ? hunt->c->effort_parts : 1);
+  return min_i64(most, (int64_t)of_device * mesh_ranks(hunt->mesh));
+}
+
+// ---- down ----------------------------------------------------------------------------------------------------------
+
+// Whether a change of a layer along an axis makes the strategy better: then it stays.
+static bool goes_down(Hunt *hunt, Chain *chain, int layer, int axis) {
+  const Layer *l = &hunt->layers->list.at[layer];
+  const int64_t was = strategy_time(chain->strategy);
+  for (int k = 0; k < soap_choices(l, hunt->mesh, axis); k++) {
+    Configuration to = *strategy_configuration(chain->strategy, layer);
+    if (!soap_choose(l, hunt->mesh, axis, k, &to)) continue;
+    const int64_t now = strategy_time(chain->strategy);
+    if (strategy_change(chain->strategy, 1, &layer, &to, now) < now) strategy_keep(chain->strategy);
+    else strategy_undo(chain->strategy);
+    hunt->tried++;
+  }
+  return strategy_time(chain->strategy) < was;
+}
+
+// Until no change of one layer along one axis makes the strategy better, or `most` is spent: false.
+static bool go_down(Hunt *hunt, Chain *chain, int64_t most) {
+  const int n = hunt->layers->list.len;
+  int same = 0; // layers since the last that changed
+  for (int l = n - 1; same < n; l = (l + n - 1) % n) {
+    if (spent(chain) > most || is_late(hunt)) break;
+    same++;
+    for (int a = 0; a < hunt->mesh->n_axes; a++)
+      if (goes_down(hunt, chain, l, a)) same = 0;
+  }
+  if (strategy_time(chain->strategy) < chain->best_time) note_best(hunt, chain);
+  return same == n;
+}
+
+// ---- starts --------------------------------------------------------------------------------------------------------
+
+static const Start *start_like(const Hunt *hunt, const Configuration *from) {
+  for (int s = 0; s < hunt->n_starts; s++) {
+    int l = 0;
+    while (l < hunt->layers->list.len && memcmp(hunt->starts[s].from[l].dim, from[l].dim, sizeof from[l].dim) == 0) l++;
+    if (l == hunt->layers->list.len) return &hunt->starts[s];
+  }
+  return NULL;
+}
+
+static Start start_new(Hunt *hunt, const Configuration *from) {
+  Arena *arena = arena_new();
+  Chain chain = chain_new(hunt, arena, from, 0);
+  Start start = {.from = from, .time = chain.best_time};
+  start.goes_on = go_down(hunt, &chain, most_effort(hunt, DOWN_EFFORT));
+  start.to = arena_copy(hunt->arena, chain.best, sizeof *chain.best * (size_t)hunt->layers->list.len);
+  start.down = chain.best_time;
+  start.effort = spent(&chain);
+  arena_free(arena);
+  return start;
+}
+
+static void add_start(Hunt *hunt, const char *name, const Configuration *from) {
+  const Start *known = start_like(hunt, from);
+  Start start = known != NULL ? *known : start_new(hunt, from);
+  start.name = name;
+  if (known != NULL) start.goes_on = false;
+  hunt->starts[hunt->n_starts++] = start;
+}
+
+static void start_from_plan(Hunt *hunt, PlanSourceKind kind) {
+  Problems problems = {.arena = hunt->arena};
+  const Plan plan = plan_make(hunt->arena, hunt->c->model, &(PlanSource){.kind = kind}, hunt->mesh, &problems);
+  if (problems.list.len == 0) add_start(hunt, plan_source_name(kind), soap_of_plan(hunt->arena, hunt->costs, &plan));
+}
+
+static void start_from_optcnn(Hunt *hunt) {
+  if (!optcnn_is_small(hunt->layers, hunt->mesh)) return;
+  const Elimination found = optcnn_choose(hunt->costs);
+  Configuration *start = NEW_ARRAY(hunt->arena, Configuration, hunt->layers->list.len);
+  for (int l = 0; l < hunt->layers->list.len; l++) start[l] = hunt->costs->of[l].list[found.value[l]];
+  add_start(hunt, plan_source_name(PLAN_OPTCNN), start);
+}
+
+static Draw draw_new(const Hunt *hunt, uint64_t number) { return (Draw){hunt->c->plan_source.seed * 1000003 + number}; }
+
+static void start_at_random(Hunt *hunt) {
+  Configuration *start = NEW_ARRAY(hunt->arena, Configuration, hunt->layers->list.len);
+  Draw draw = draw_new(hunt, MOST_STARTS);
+  for (int l = 0; l < hunt->layers->list.len; l++) start[l] = soap_draw(&draw, &hunt->layers->list.at[l], hunt->mesh);
+  add_start(hunt, "random", start);
+}
+
+static void find_best(Hunt *hunt) {
+  hunt->best_time = INT64_MAX;
+  for (int s = 0; s < hunt->n_starts; s++) {
+    if (hunt->starts[s].down >= hunt->best_time) continue;
+    hunt->best = hunt->starts[s].to;
+    hunt->best_time = hunt->starts[s].down;
   }
 }
 
-static double beta_now(const Chain *chain) { return chain->beta * (1 << chain->tried / COOLING % BETAS); }
+static bool starts_agree(const Hunt *hunt) {
+  int n = 0;
+  for (int s = 0; s < hunt->n_starts; s++) n += hunt->starts[s].down == hunt->best_time && hunt->starts[s].goes_on;
+  return n >= AGREED;
+}
 
-// One proposal. The chance is drawn first: what is longer than it allows need not be simulated to its end.
-static void step(Hunt *hunt, Chain *chain) {
-  const int l = (int)draw_below(&chain->draw, (uint64_t)hunt->layers->list.len);
-  const Layer *layer = &hunt->layers->list.at[l];
-  const Configuration *now = strategy_configuration(chain->strategy, l);
-  const Configuration to = draw_below(&chain->draw, 4) == 0 ? soap_draw(&chain->draw, layer, hunt->mesh) : soap_draw_axis(&chain->draw, layer, hunt->mesh, now);
-  const double slack = -log(1 - draw_share(&chain->draw)) / beta_now(chain);
+// ---- chains --------------------------------------------------------------------------------------------------------
+
+// A run of layers, with what the first of them does then: as what changes of it is drawn, whatever it did, and those behind it change in the
+// same if they did the same and can, a proposal is as likely as the one that takes it back. 0: there is none.
+static int draw_proposal(const Hunt *hunt, Chain *chain, int *layer, Configuration *to) {
+  const int n = hunt->layers->list.len, first = (int)draw_below(&chain->draw, (uint64_t)n);
+  const int len = draw_below(&chain->draw, 2) == 0 ? 1 : 2 + (int)draw_below(&chain->draw, MOST_RUN - 1);
+  const Layer *layers = &hunt->layers->list.at[first];
+  const Configuration now = *strategy_configuration(chain->strategy, first);
+  const bool whole = draw_below(&chain->draw, 2) == 0;
+  if (first + len > n) return 0;
+  layer[0] = first;
+  to[0] = whole ? soap_draw(&chain->draw, layers, hunt->mesh) : soap_draw_axis(&chain->draw, layers, hunt->mesh, &now);
+  if (memcmp(to[0].dim, now.dim, sizeof now.dim) == 0) return 0;
+  for (int i = 1; i < len; i++) {
+    layer[i] = first + i;
+    to[i] = *strategy_configuration(chain->strategy, first + i);
+    if (!soap_follow(&layers[i], hunt->mesh, &now, &to[0], &to[i])) return 0;
+  }
+  return len;
+}
+
+// The chance is drawn first: what is longer than it allows need not be simulated to its end.
+static void step(Hunt *hunt, Chain *chain, double temperature) {
+  int layer[MOST_RUN];
+  Configuration to[MOST_RUN];
+  const double slack = -log(1 - draw_share(&chain->draw)) * temperature;
   const int64_t limit = strategy_time(chain->strategy) + (int64_t)slack;
-  chain->tried++;
-  if (memcmp(now->dim, to.dim, sizeof to.dim) == 0) return;
-  if (strategy_change(chain->strategy, 1, &l, &to, limit) > limit) {
+  const int n = draw_proposal(hunt, chain, layer, to);
+  if (n == 0) return;
+  hunt->tried++;
+  if (strategy_change(chain->strategy, n, layer, to, limit) > limit) {
     strategy_undo(chain->strategy);
     return;
   }
@@ -97,72 +241,79 @@ static void step(Hunt *hunt, Chain *chain) {
   if (strategy_time(chain->strategy) < chain->best_time) note_best(hunt, chain);
 }
 
-// Whether there is anything to choose.
-static bool has_choice(const Hunt *hunt) { return hunt->layers->list.len > 0 && hunt->mesh->n_axes > 0; }
+static bool goes_on(const Hunt *hunt, const Chain *chain) { return spent(chain) < most_effort(hunt, CHAIN_EFFORT) && !is_late(hunt); }
 
-static bool is_late(const Hunt *hunt) { return hunt->until > 0 && steady_seconds() > hunt->until; }
+// Colder and colder, then down.
+static void run_round(Hunt *hunt, Chain *chain, int length, double hot) {
+  for (int i = 0; i < length && goes_on(hunt, chain); i++) step(hunt, chain, (double)chain->best_time * hot * pow(COLD, (double)i / length));
+  go_down(hunt, chain, most_effort(hunt, CHAIN_EFFORT));
+}
 
-static void run_chain(Hunt *hunt, const Configuration *start) {
+static int round_length(const Hunt *hunt) {
+  int length = 0;
+  for (int l = 0; l < hunt->layers->list.len; l++)
+    for (int a = 0; a < hunt->mesh->n_axes; a++) length += ROUND * soap_choices(&hunt->layers->list.at[l], hunt->mesh, a);
+  return length;
+}
+
+static void run_chain(Hunt *hunt, Start *start) {
   Arena *arena = arena_new();
-  const int n = hunt->layers->list.len, patience = n * PATIENCE < MOST_PATIENCE ? n * PATIENCE : MOST_PATIENCE;
-  Chain chain = {.strategy = strategy_new(arena, hunt->tasks, start), .best = NEW_ARRAY(arena, Configuration, n)};
-  chain.draw.state = hunt->c->plan_source.seed * 1000003 + (uint64_t)hunt->chains++;
-  chain.beta = BETA / (double)strategy_time(chain.strategy);
-  note_best(hunt, &chain);
-  while (has_choice(hunt) && strategy_effort(chain.strategy) < hunt->effort && !is_late(hunt) && (chain.tried < hunt->least || 2 * chain.found > chain.tried)) {
-    step(hunt, &chain);
-    if ((chain.tried - chain.found) % patience == patience - 1) go_back(hunt, &chain);
-  }
-  if (hunt->best == NULL || chain.best_time < hunt->best_time) {
-    hunt->best = arena_copy(hunt->arena, chain.best, sizeof *chain.best * (size_t)n);
+  Chain chain = chain_new(hunt, arena, start->to, start->effort);
+  const int length = round_length(hunt);
+  chain.draw = draw_new(hunt, (uint64_t)(start - hunt->starts));
+  for (int round = 0; (round < LEAST_ROUNDS || 2 * chain.found > spent(&chain)) && goes_on(hunt, &chain); round++)
+    run_round(hunt, &chain, length, round % 2 == 0 ? HOT : WARM);
+  hunt->chains++;
+  start->down = chain.best_time;
+  if (chain.best_time < hunt->best_time) {
+    hunt->best = arena_copy(hunt->arena, chain.best, sizeof *chain.best * (size_t)hunt->layers->list.len);
     hunt->best_time = chain.best_time;
   }
-  hunt->tried += chain.tried;
   arena_free(arena);
 }
 
-// ---- all chains ----------------------------------------------------------------------------------------------------
+// ---- the search ----------------------------------------------------------------------------------------------------
 
-static void run_from_plan(Hunt *hunt, const LayerCosts *costs, PlanSourceKind kind) {
-  Problems problems = {.arena = hunt->arena};
-  const Plan plan = plan_make(hunt->arena, hunt->c->model, &(PlanSource){.kind = kind}, hunt->mesh, &problems);
-  if (problems.list.len == 0) run_chain(hunt, soap_of_plan(hunt->arena, costs, &plan));
+// "12.3 ms (data), 10.1 ms (owt)": what it began with takes.
+static const char *starts_text(const Hunt *hunt) {
+  const char *text = "";
+  for (int s = 0; s < hunt->n_starts; s++)
+    text = arena_printf(hunt->arena, "%s%s%.4g ms (%s)", text, s > 0 ? ", " : "", (double)hunt->starts[s].time / PICOSECONDS * 1e3, hunt->starts[s].name);
+  return text;
 }
 
-static void run_at_random(Hunt *hunt) {
-  Configuration *start = NEW_ARRAY(hunt->arena, Configuration, hunt->layers->list.len);
-  Draw draw = {hunt->c->plan_source.seed * 1000003 + 500 + (uint64_t)hunt->chains};
-  for (int l = 0; l < hunt->layers->list.len; l++) start[l] = soap_draw(&draw, &hunt->layers->list.at[l], hunt->mesh);
-  run_chain(hunt, start);
+static void hunt_best(Hunt *hunt) {
+  start_from_plan(hunt, PLAN_DATA);
+  start_from_plan(hunt, PLAN_OWT);
+  start_from_optcnn(hunt);
+  start_at_random(hunt);
+  find_best(hunt);
+  for (int s = 0; s < hunt->n_starts && !starts_agree(hunt); s++)
+    if (hunt->starts[s].goes_on) run_chain(hunt, &hunt->starts[s]);
 }
 
 Plan search_flexflow(Compilation *c) {
-  Arena *scratch = arena_new(), *of_costs = arena_new();
+  Arena *arena = arena_new(), *scratch = arena_new();
   const Plan nothing = {.model = c->model->name};
-  const Planner planner = planner_new(c->arena, c->model, &nothing, &c->mesh);
+  const Planner planner = planner_new(arena, c->model, &nothing, &c->mesh);
   const Groups groups = groups_of_graph(&planner);
-  const Layers layers = layers_of_groups(c->arena, &groups);
+  const Layers layers = layers_of_groups(arena, &groups);
   const Mesh mesh = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh, MESH_MAX_AXES - 1);
-  const CostModel cost = cost_model(c->arena, c->machine, &mesh, c->model->f64);
-  LayerCosts costs = layer_costs_new(c->arena, of_costs, c->model->train, &layers, &cost);
-  Hunt hunt = {.c = c, .arena = scratch, .layers = &layers, .mesh = &mesh, .tasks = layer_tasks_new(scratch, &costs)};
-  const int parts = c->effort_parts > 0 ? c->effort_parts : 1;
-  hunt.effort = EFFORT / parts;
-  hunt.least = LEAST / parts;
+  const CostModel cost = cost_model(arena, c->machine, &mesh, c->model->f64);
+  LayerCosts costs = layer_costs_new(arena, scratch, c->model->train, &layers, &cost);
+  Hunt hunt = {.c = c, .arena = arena, .costs = &costs, .layers = &layers, .mesh = &mesh, .tasks = layer_tasks_new(arena, &costs)};
   if (c->time_limit > 0) hunt.until = steady_seconds() + c->time_limit;
-  run_from_plan(&hunt, &costs, PLAN_DATA);
-  run_from_plan(&hunt, &costs, PLAN_OWT);
-  run_at_random(&hunt);
-  const Configuration **chosen = NEW_ARRAY(scratch, const Configuration *, layers.list.len);
+  hunt_best(&hunt);
+  const Configuration **chosen = NEW_ARRAY(arena, const Configuration *, layers.list.len);
   for (int l = 0; l < layers.list.len; l++) chosen[l] = &hunt.best[l];
   const SoapSize size = soap_size(&layers, &mesh);
-  const char *how = arena_printf(c->arena, "%lld strategies in %d chains; of 10^%.0f strategies 10^%.0f lie on the mesh",
-                                 (long long)hunt.tried, hunt.chains, size.all, size.on_mesh);
+  const char *how = arena_printf(c->arena, "%lld strategies from %s, %d chains; of 10^%.0f strategies 10^%.0f lie on the mesh",
+                                 (long long)hunt.tried, starts_text(&hunt), hunt.chains, size.all, size.on_mesh);
   c->search = (Search){.done = true, .simulated = true, .cost = (double)hunt.best_time / PICOSECONDS, .how = how};
   vec_push(c->arena, &hunt.progress, ((SearchPoint){(double)hunt.tried, c->search.cost}));
   c->search.progress = hunt.progress;
   const Plan plan = layer_plan(c->arena, &costs, chosen, c->model);
   arena_free(scratch);
-  arena_free(of_costs);
+  arena_free(arena);
   return plan;
 }

@@ -8,6 +8,8 @@
 //   and tensors between layers to be moved. Nothing overlaps; moving takes bytes / bandwidth and no latency.
 // - The search is node and edge elimination, then enumeration of the K nodes left (eliminate.h). Where they are too many, as in
 //   networks that attend to all of their steps, enumeration ends when its budget is spent, and nothing is proved.
+#include "optcnn.h"
+
 #include "layer_plan.h"
 #include "search.h"
 
@@ -18,13 +20,23 @@ enum {
 
 // ---- the search ----------------------------------------------------------------------------------------------------
 
+bool optcnn_is_small(const Layers *layers, const Mesh *mesh) {
+  int dims = 0;
+  for (int l = 0; l < layers->list.len; l++) dims = layers->list.at[l].dims.len > dims ? layers->list.at[l].dims.len : dims;
+  return configurations_most(dims, mesh) <= MOST_CONFIGURATIONS;
+}
+
+Elimination optcnn_choose(LayerCosts *costs) {
+  const EliminationGraph graph = layer_costs_graph(costs);
+  return eliminate(&graph, BUDGET);
+}
+
 // The mesh of prime factors, or of larger ones where layers would have too many configurations.
 static Mesh finest_mesh(const Compilation *c, const Layers *layers) {
   if (c->mesh_given) return c->mesh;
-  int dims = 0, axes = MESH_MAX_AXES - 1;
-  for (int l = 0; l < layers->list.len; l++) dims = layers->list.at[l].dims.len > dims ? layers->list.at[l].dims.len : dims;
+  int axes = MESH_MAX_AXES - 1;
   Mesh mesh = mesh_factors(c->arena, &c->mesh, axes);
-  while (axes > c->mesh.n_axes && configurations_most(dims, &mesh) > MOST_CONFIGURATIONS) mesh = mesh_factors(c->arena, &c->mesh, --axes);
+  while (axes > c->mesh.n_axes && !optcnn_is_small(layers, &mesh)) mesh = mesh_factors(c->arena, &c->mesh, --axes);
   return mesh;
 }
 
@@ -37,8 +49,7 @@ Plan search_optcnn(Compilation *c) {
   const Mesh mesh = finest_mesh(c, &layers);
   const CostModel cost = cost_model(arena, c->machine, &mesh, c->model->f64);
   LayerCosts costs = layer_costs_new(arena, scratch, c->model->train, &layers, &cost);
-  const EliminationGraph graph = layer_costs_graph(&costs);
-  const Elimination found = eliminate(&graph, BUDGET);
+  const Elimination found = optcnn_choose(&costs);
   const Configuration **chosen = NEW_ARRAY(scratch, const Configuration *, layers.list.len);
   for (int l = 0; l < layers.list.len; l++) chosen[l] = &costs.of[l].list[found.value[l]];
   const char *how = arena_printf(c->arena, "K = %d of %d layers, after %d node and %d edge eliminations%s", found.kept, layers.list.len,

@@ -18,9 +18,16 @@ double draw_share(Draw *draw) { return (double)(draw_next(draw) >> 11) * 0x1p-53
 // ---- configurations ------------------------------------------------------------------------------------------------
 
 // A dimension of the layer, nothing, or a pin.
-static signed char draw_choice(Draw *draw, const Layer *layer, int size) {
-  const int dims = layer->dims.len, k = (int)draw_below(draw, (uint64_t)(dims + 1 + size));
+static signed char choice_number(const Layer *layer, int k) {
+  const int dims = layer->dims.len;
   return (signed char)(k < dims ? k : k == dims ? -1 : CONFIGURATION_PIN - (k - dims - 1));
+}
+
+int soap_choices(const Layer *layer, const Mesh *mesh, int axis) { return mesh->axis[axis].size > 1 ? layer->dims.len + 1 + mesh->axis[axis].size : 0; }
+
+static signed char draw_choice(Draw *draw, const Layer *layer, const Mesh *mesh, int axis) {
+  const int n = soap_choices(layer, mesh, axis);
+  return n == 0 ? -1 : choice_number(layer, (int)draw_below(draw, (uint64_t)n));
 }
 
 // Whether all blocks are equal; notes which axes are used.
@@ -44,20 +51,31 @@ static Configuration nothing(void) {
 Configuration soap_draw(Draw *draw, const Layer *layer, const Mesh *mesh) {
   Configuration c = nothing();
   do {
-    for (int a = 0; a < mesh->n_axes; a++)
-      if (mesh->axis[a].size > 1) c.dim[a] = draw_choice(draw, layer, mesh->axis[a].size);
+    for (int a = 0; a < mesh->n_axes; a++) c.dim[a] = draw_choice(draw, layer, mesh, a);
   } while (!divides(&c, layer, mesh));
   return c;
 }
 
 Configuration soap_draw_axis(Draw *draw, const Layer *layer, const Mesh *mesh, const Configuration *from) {
-  Configuration c;
-  do {
-    const int a = (int)draw_below(draw, (uint64_t)mesh->n_axes);
-    c = *from;
-    if (mesh->axis[a].size > 1) c.dim[a] = draw_choice(draw, layer, mesh->axis[a].size);
-  } while (!divides(&c, layer, mesh));
-  return c;
+  const int a = (int)draw_below(draw, (uint64_t)mesh->n_axes);
+  Configuration c = *from;
+  c.dim[a] = draw_choice(draw, layer, mesh, a);
+  return divides(&c, layer, mesh) ? c : *from;
+}
+
+bool soap_follow(const Layer *layer, const Mesh *mesh, const Configuration *from, const Configuration *to, Configuration *c) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (from->dim[a] == to->dim[a]) continue;
+    if (c->dim[a] != from->dim[a] || to->dim[a] >= layer->dims.len) return false;
+    c->dim[a] = to->dim[a];
+  }
+  return divides(c, layer, mesh);
+}
+
+bool soap_choose(const Layer *layer, const Mesh *mesh, int axis, int k, Configuration *c) {
+  const signed char was = c->dim[axis];
+  c->dim[axis] = choice_number(layer, k);
+  return c->dim[axis] != was && divides(c, layer, mesh);
 }
 
 // ---- plans ---------------------------------------------------------------------------------------------------------

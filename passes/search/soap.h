@@ -13,9 +13,16 @@ typedef struct Draw { uint64_t state; } Draw; // of random numbers: the same for
 uint64_t draw_below(Draw *draw, uint64_t n);
 double draw_share(Draw *draw); // in [0, 1)
 
-// One of all configurations of a layer, each as likely; the same with one axis drawn anew.
+// One of all configurations of a layer, each as likely; one with an axis drawn anew, or the same where blocks are not equal then: which is as
+// likely there as back.
 Configuration soap_draw(Draw *draw, const Layer *layer, const Mesh *mesh);
 Configuration soap_draw_axis(Draw *draw, const Layer *layer, const Mesh *mesh, const Configuration *from);
+// In how many ways an axis may be used: 0 where it has one device. What changes with the one with this number; false: nothing does, or
+// blocks are not equal.
+int soap_choices(const Layer *layer, const Mesh *mesh, int axis);
+bool soap_choose(const Layer *layer, const Mesh *mesh, int axis, int number, Configuration *configuration);
+// Changes as `from` does to `to`, another layer's, along each axis on which those differ; false: it did not do the same there, or can not.
+bool soap_follow(const Layer *layer, const Mesh *mesh, const Configuration *from, const Configuration *to, Configuration *configuration);
 // As each layer lies by a plan on the same mesh, as far as its blocks are equal: where they are not, all along the outer axes do the
 // same. Shardings of the costs' graph are overwritten.
 Configuration *soap_of_plan(Arena *arena, const LayerCosts *costs, const Plan *plan);

@@ -210,7 +210,7 @@ PY
 expect 0 'step time .* ms (.* ms as streams overlap) on 2 devices' m.dnn --machine=pcie2 --trace t.json
 expect 2 '--trace needs --machine' m.dnn --trace t.json
 expect 2 'needs all passes' m.dnn --machine=pcie2 --trace t.json --stop-after=parse
-expect 0 'searched: .* ms by simulation, in .* strategies in . chains; of 10.* lie on the mesh' m.dnn --machine=pcie2 --search=flexflow --seed=3 -o a
+expect 0 'searched: .* ms by simulation, in .* strategies from .* ms .data., .*, . chains; of 10.* lie on the mesh' m.dnn --machine=pcie2 --search=flexflow --seed=3 -o a
 expect 2 '--seed goes with --search=flexflow' m.dnn --machine=pcie2 --seed=3
 expect 2 'does not go with --dot' m.dnn --machine=pcie2 --compare --dot x.dot
 expect 2 'would overwrite the program' m.dnn --plan-out x.cu -o x.cu
