@@ -167,6 +167,9 @@ expect 2 'time-limit goes with a search' m.dnn --time-limit=1
 expect 2 'time-limit goes with a search' m.dnn --machine=pcie2 --search=data --time-limit=1
 expect 2 'objective: expected overlap or sum' m.dnn --machine=pcie2 --objective=both
 expect 2 'objective goes with --search=auto' m.dnn --machine=pcie2 --search=data --objective=sum
+expect 0 "times in ms; x data by what is overlapped$" m.dnn --machine=pcie2 --search=data,data --compare
+check "a planner is listed once" [ "$(grep -c "^data" stdout)" = 1 ]
+expect 0 "times in ms; x data by the step's sum$" m.dnn --machine=pcie2 --search=data --compare --objective=sum
 for seconds in 0 -1 nan x 1e9 inf 0x10 ' 1' ''; do expect 2 "time-limit: expected seconds, more than 0 and at most 1000000, found '$seconds'" m.dnn --time-limit="$seconds"; done
 expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 --search=auto -o auto.cu
 expect 0 'no plan on gpu=2 takes less' m.dnn --machine=pcie2 --emit-problem=m.cfn
