@@ -70,6 +70,13 @@ void data_tell(void) {
     }
 }
 
+static bool open_test(Fault *fault) {
+  if (open_split(SPLIT_TEST, fault)) return true;
+  const size_t said = strlen(fault->text);
+  snprintf(fault->text + said, sizeof fault->text - said, "; without --eval the test split is not read");
+  return false;
+}
+
 // What cannot be evaluated is better known before training than after.
 static bool check_whole_batches(Fault *fault) {
   const ParccModel *model = run.model;
@@ -85,7 +92,7 @@ bool data_open(Fault *fault) {
     return fault_set(
         fault, FAIL_MISUSE,
         "no data: give --data DIR, the directory of the data files, or --data synthetic (--help lists the files)");
-  return open_split(SPLIT_TRAIN, fault) && (!run.options.eval || open_split(SPLIT_TEST, fault)) &&
+  return open_split(SPLIT_TRAIN, fault) && (!run.options.eval || open_test(fault)) &&
          check_whole_batches(fault);
 }
 

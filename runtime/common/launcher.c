@@ -5,6 +5,7 @@
 
 #include "fail.h"
 #include "options.h"
+#include "world.h"
 
 // The first that has both a rank and a number of ranks counts.
 static const struct {
@@ -52,8 +53,8 @@ bool launcher_read(Launch *launch) {
   launch->address = getenv("MASTER_ADDR");
   if (launch->ranks > 1 && (launch->address == NULL || launch->address[0] == '\0'))
     fail_alone(FAIL_MISUSE,
-               "%s says that this is one of %d ranks; set MASTER_ADDR to the host of rank 0, or start by mpiexec",
-               launchers[i].ranks, launch->ranks);
+               "%s says that this is one of %d ranks; set MASTER_ADDR to the host of rank 0, or start it by: %s%d ...",
+               launchers[i].ranks, launch->ranks, world_launcher(), launch->ranks);
   launch->port = getenv("MASTER_PORT");
   if (launch->port == NULL) launch->port = "29500";
   else if (read_number("MASTER_PORT", MOST_PORT, 0) == 0)

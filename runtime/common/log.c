@@ -62,7 +62,7 @@ static void write_line(size_t length) {
   const off_t before = ftello(file);
   if (fwrite(line, 1, length, file) == length && fflush(file) == 0) return;
   const int reason = errno;
-  if (before >= 0 && ftruncate(fileno(file), before) != 0) fprintf(stderr, "%s: its last line is not whole\n", file_path);
+  if (before >= 0 && ftruncate(fileno(file), before) != 0) fprintf(stderr, "%s: %s: its last line is not whole\n", run.model->name, file_path);
   fail_alone(FAIL_RUN, "cannot write %s: %s", file_path, strerror(reason));
 }
 

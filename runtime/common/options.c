@@ -8,6 +8,7 @@
 
 #include "hash.h"
 #include "version.h"
+#include "world.h"
 
 typedef enum { FLAG, TEXT, COUNT, REAL, SEED } Kind;
 
@@ -40,12 +41,16 @@ bool options_read_real(const char *text, double *value) {
   return *end == '\0' && isfinite(*value);
 }
 
+static bool wants_value(const Option *option, Fault *fault) {
+  return fault_set(fault, FAIL_MISUSE, "--%s needs a value: --%s %s", option->name, option->name, option->argument);
+}
+
 static bool set_option(const Option *option, const char *text, Fault *fault) {
   unsigned long long number;
   switch (option->kind) {
   case FLAG: *(bool *)option->value = true; return true;
   case TEXT:
-    if (*text == '\0') return fault_set(fault, FAIL_MISUSE, "--%s wants a %s", option->name, option->argument);
+    if (*text == '\0') return wants_value(option, fault);
     *(const char **)option->value = text;
     return true;
   case COUNT:
@@ -109,6 +114,37 @@ static void make_table(Options *o, Option table[N_OPTIONS]) {
   memcpy(table, rows, sizeof rows);
 }
 
+// How many letters are changed, left out or put in to make the second word of the first.
+static int letters_between(const char *a, int n, const char *b) {
+  enum { LONGEST = 32 };
+  const int m = (int)strlen(b);
+  int row[LONGEST + 1];
+  if (n > LONGEST || m > LONGEST) return LONGEST;
+  for (int j = 0; j <= m; j++) row[j] = j;
+  for (int i = 1; i <= n; i++) {
+    int before = row[0]++; // of both words without their last letters
+    for (int j = 1; j <= m; j++) {
+      const int above = row[j], one = (above < row[j - 1] ? above : row[j - 1]) + 1, other = before + (a[i - 1] != b[j - 1]);
+      row[j] = one < other ? one : other;
+      before = above;
+    }
+  }
+  return row[m];
+}
+
+static bool is_unknown(const Option *table, const char *name, int length, Fault *fault) {
+  int least = length / 3 > 1 ? length / 3 : 1; // letters that are taken for a mistake
+  const char *nearest = NULL;
+  for (int o = 0; o < N_OPTIONS; o++) {
+    const int letters = letters_between(name, length, table[o].name);
+    if (letters > least) continue;
+    nearest = table[o].name;
+    least = letters - 1;
+  }
+  if (nearest == NULL) return fault_set(fault, FAIL_MISUSE, "unknown option '--%.*s' (--help lists the options)", length, name);
+  return fault_set(fault, FAIL_MISUSE, "unknown option '--%.*s'; did you mean '--%s'? (--help lists the options)", length, name, nearest);
+}
+
 bool options_parse(int argc, char **argv, Options *options, Fault *fault) {
   *options = (Options){.steps = -1,
                        .epochs = -1,
@@ -128,13 +164,12 @@ bool options_parse(int argc, char **argv, Options *options, Fault *fault) {
     const Option *option = NULL;
     for (int o = 0; o < N_OPTIONS && option == NULL; o++)
       if (strlen(table[o].name) == length && strncmp(table[o].name, word + 2, length) == 0) option = &table[o];
-    if (option == NULL)
-      return fault_set(fault, FAIL_MISUSE, "unknown option '%.*s' (--help lists the options)", (int)length + 2, word);
+    if (option == NULL) return is_unknown(table, word + 2, (int)length, fault);
     const char *value = equals == NULL ? "" : equals + 1;
     if (option->kind == FLAG && equals != NULL)
       return fault_set(fault, FAIL_MISUSE, "--%s takes no value", option->name);
     if (option->kind != FLAG && equals == NULL) {
-      if (i + 1 == argc) return fault_set(fault, FAIL_MISUSE, "--%s wants a %s", option->name, option->argument);
+      if (i + 1 == argc) return wants_value(option, fault);
       value = argv[++i];
     }
     if (!set_option(option, value, fault)) return false;
@@ -209,7 +244,9 @@ void options_print_help(const ParccModel *model) {
   Options options = {0};
   Option table[N_OPTIONS];
   make_table(&options, table);
-  printf("Usage: %s%s --data DIR|synthetic [OPTION]...\n", model->ranks > 1 ? "mpiexec -n N " : "", model->name);
+  printf("Usage: ");
+  if (model->ranks > 1) printf("%sN ", world_launcher());
+  printf("%s --data DIR|synthetic [OPTION]...\n", model->name);
   if (model->measures) printf("Measures operators of the network of %s, and prints their times as a profile", model->source);
   else
     printf("Trains the network of %s on %d rank%s, %ld samples a step", model->source, model->ranks, model->ranks == 1 ? "" : "s",
@@ -218,7 +255,7 @@ void options_print_help(const ParccModel *model) {
   if (model->steps > 0) printf("; %ld steps by default", model->steps);
   else if (model->epochs > 0) printf("; %ld epoch%s by default", model->epochs, model->epochs == 1 ? "" : "s");
   printf(".\n");
-  if (model->measures) printf("Started on several ranks (mpiexec -n N) it also measures collectives between them.\n");
+  if (model->measures) printf("Started on several ranks (%sN) it also measures collectives between them.\n", world_launcher());
   printf("\n");
   for (int i = 0; i < N_OPTIONS; i++) {
     char head[64];

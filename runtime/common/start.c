@@ -50,7 +50,7 @@ static bool check_ranks(int argc, char **argv, Fault *fault) {
   if (parcc.ranks == wanted || run.model->measures) return true;
   print_command(argc, argv, command, sizeof command);
   if (wanted > 1)
-    snprintf(launcher, sizeof launcher, world_has_mpi() ? "mpiexec -n %d " : "torchrun --no-python --nproc-per-node=%d ", wanted);
+    snprintf(launcher, sizeof launcher, "%s%d ", world_launcher(), wanted);
   return fault_set(fault, FAIL_MISUSE, "this program is for %d rank%s, started with %d; start it by: %s%s", wanted,
                    wanted == 1 ? "" : "s", parcc.ranks, launcher, command);
 }
@@ -119,7 +119,6 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
   fail_share(&fault);
   world_broadcast(&run.saved, sizeof run.saved, 0); // rank 0 may have found one
   if (parcc.rank == 0 && !run.options.quiet) data_tell();
-  if (run.options.load != NULL && parcc.rank == 0) tell_resumed();
   device_start();
   steps_start();
 }
@@ -131,6 +130,7 @@ void parcc_load(void) {
   if (run.options.load == NULL) return;
   snprintf(path, sizeof path, "%s/" CHECKPOINT_TENSORS, run.resumed.path);
   tensors_load(path, true);
+  if (parcc.rank == 0) tell_resumed();
   __atomic_store_n(&parcc.step, run.resumed.from.step, __ATOMIC_RELAXED);
 }
 

@@ -20,6 +20,8 @@ static int *numbers;        // of the ranks' hosts
 
 bool world_has_mpi(void) { return &world_mpi != NULL; }
 
+const char *world_launcher(void) { return world_has_mpi() ? "mpiexec -n " : "torchrun --no_python --nproc_per_node="; }
+
 static const WorldWay *choose(int wanted_ranks) {
   Launch launch;
   if (world_has_mpi() && launcher_is_mpi()) return &world_mpi;

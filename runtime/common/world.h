@@ -24,6 +24,8 @@ int world_host(int rank);
 const char *world_host_name(int host);
 bool world_is_tcp(void);
 bool world_has_mpi(void); // the program was linked with it
+// What starts several ranks, up to their number: "mpiexec -n ". In words that all its versions take.
+const char *world_launcher(void);
 
 // The collectives below are called by all ranks.
 void world_broadcast(void *data, size_t bytes, int root);

@@ -145,6 +145,6 @@ wrong 2 "the tokens of token are numbers in [0, 4), separated by blanks, not '4'
 wrong 2 "not '1x'" "no number" ./dice --data synthetic --sample "1x"
 wrong 2 "--temperature wants a number of at least 0, not '-1'" "a temperature" ./dice --data synthetic --sample 1 --temperature -1
 wrong 2 "--temperature wants a number of at least 0, not '0x1'" "in decimal digits" ./dice --data synthetic --sample 1 --temperature 0x1
-wrong 2 "--sample wants a PROMPT" "no prompt" ./dice --data synthetic --sample ""
+wrong 2 "--sample needs a value: --sample PROMPT" "no prompt" ./dice --data synthetic --sample ""
 
 finish

@@ -70,7 +70,7 @@ wrong 1 "is not rank 0 of a program of this kind" "somebody else at the port" on
 wrong 2 "RANK is '3' in the environment, expected a number up to 2" "a rank beyond" env RANK=3 WORLD_SIZE=3 MASTER_ADDR=x ./layouts3
 wrong 2 "WORLD_SIZE is 'many' in the environment" "no number" env RANK=0 WORLD_SIZE=many MASTER_ADDR=x ./layouts3
 wrong 2 "MASTER_PORT is '70000' in the environment" "no port" env RANK=0 WORLD_SIZE=3 MASTER_ADDR=x MASTER_PORT=70000 ./layouts3
-wrong 2 "set MASTER_ADDR to the host of rank 0" "no address" env -u MASTER_ADDR RANK=0 WORLD_SIZE=3 ./layouts3
+wrong 2 "set MASTER_ADDR to the host of rank 0, or start it by: mpiexec -n 3 " "no address" env -u MASTER_ADDR RANK=0 WORLD_SIZE=3 ./layouts3
 wrong 2 "started with 2; start it by: mpiexec -n 3" "too few ranks" on 2 ./layouts3
 wrong 2 "--no-mpi is for the cuda target" "--no-mpi for the host" "$parcc_cc" --target=host --no-mpi mlp4.cu -o x
 make checked layouts --check -O0 -DRANKS=2
@@ -97,6 +97,9 @@ if command -v nvcc >/dev/null 2>&1 && [ -f "$build/lib/libparcc_rt_cuda.a" ]; th
   section "for GPUs"
   right "a program without MPI" "$parcc_cc" --target=cuda --no-mpi -arch sm_80 -DRANKS=4 "$here/stall.cu" -o gpu
   right "needs NCCL, and no MPI" sh -c 'ldd gpu | grep -q libnccl && ! ldd gpu | grep -q libmpi'
-  wrong 2 "started with 1; start it by: torchrun --no-python --nproc-per-node=4 ./gpu" "one rank of four" ./gpu
+  right "whose help says so" sh -c "./gpu --help | grep -q '^Usage: torchrun --no_python --nproc_per_node=N '"
+  wrong 2 "MASTER_ADDR to the host of rank 0, or start it by: torchrun --no_python" "a rank without an address" \
+    env -u MASTER_ADDR RANK=0 WORLD_SIZE=4 ./gpu
+  wrong 2 "started with 1; start it by: torchrun --no_python --nproc_per_node=4 ./gpu" "one rank of four" ./gpu
 fi
 finish

@@ -45,6 +45,7 @@ make mlp_other mlp -DRANKS=3 -DBATCH=96
 wrong 1 "the run began with other training data" "other data" on 3 ./mlp_other --data synthetic --load ck
 make mlp64 mlp -DRANKS=3 -DREAL64
 wrong 1 "is of type F32, the program wants F64" "another type" on 3 ./mlp64 --data synthetic --load ck
+grep -q "no step" out && fail "which is said before what there is to do" || pass
 make exploding mlp -DRANKS=3 -DEXPLODE=5
 wrong 1 "mlp: step" "a loss that explodes" on 3 ./exploding --data synthetic --save wild --save-every 1 --quiet
 for run in wild/*/run.json; do

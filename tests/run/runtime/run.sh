@@ -111,6 +111,8 @@ done
 refuses gz1 gz_cut truncated
 refuses gz1 gz_crc "cannot read"
 wrong 1 "reader: cannot read nowhere/x.npy: No such file or directory" "missing data" by_mpi 2 ./npy2 --data nowhere
+wrong 1 "x_test.npy: No such file or directory; without --eval the test split is not read" "missing test data" \
+  sh -c 'mkdir untested && cp data/npy_f8/x.npy data/npy_f8/id.npy untested && ./npy1 --data untested --eval'
 wrong 1 "it is a directory" "a directory for a file" sh -c 'mkdir -p d/x.npy && ./npy1 --data d'
 wrong 2 "give --data DIR" "no --data" by_mpi 2 ./npy2
 for n in 1 2 3; do right "synthetic on $n" by_mpi $n ./npy$n --quiet --data synthetic --eval --steps 9 --log syn$n; done
@@ -125,19 +127,22 @@ grep -q -e '--data DIR|synthetic' out && pass || fail "--help lists --data"
 right "--help on 3 ranks of 2" by_mpi 3 ./npy2 --help
 [ "$(grep -c Usage out)" = 1 ] && pass || fail "--help is printed once"
 right "--version" ./npy2 --version
-wrong 2 "unknown option '--stepz'" "an unknown option" by_mpi 2 ./npy2 --stepz 3
+wrong 2 "unknown option '--stepz'; did you mean '--steps'?" "an unknown option" by_mpi 2 ./npy2 --stepz 3
 [ "$(grep -c 'unknown option' out)" = 1 ] && pass || fail "a fault of all ranks is printed once"
 wrong 2 "unexpected argument 'x'" "an argument" ./npy1 x
 wrong 2 "--steps wants a number" "--steps=-1" ./npy1 --steps=-1
 wrong 2 "--steps wants a number" "--steps 1e3" ./npy1 --steps 1e3
-wrong 2 "--steps wants a N" "--steps at the end" ./npy1 --steps
+wrong 2 "--steps needs a value: --steps N" "--steps at the end" ./npy1 --steps
 wrong 2 "--quiet takes no value" "--quiet=1" ./npy1 --quiet=1
 wrong 2 "not both" "--steps and --epochs" ./npy1 --steps 1 --epochs 1
 wrong 1 "cannot write nowhere/log" "a log that cannot be written" by_mpi 2 ./npy2 --data synthetic --log nowhere/log
 wrong 1 "cannot write nowhere/s" "a checkpoint that cannot be written" by_mpi 2 ./npy2 --data synthetic --save nowhere/s.st
 wrong 1 "cannot write nowhere/s" "a directory of checkpoints that cannot be made" by_mpi 2 ./npy2 --data synthetic --save nowhere/s
 wrong 1 "cannot write d.st: Is a directory" "a directory for a file" sh -c 'mkdir d.st && ./npy1 --data synthetic --save d.st'
-[ ! -w /dev/full ] || wrong 1 "No space left" "a full disk" ./npy1 --quiet --data synthetic --log /dev/full
+[ ! -w /dev/full ] || {
+  wrong 1 "No space left" "a full disk" ./npy1 --quiet --data synthetic --log /dev/full
+  grep -q "^reader: /dev/full: its last line is not whole" out && pass || fail "the program says what is left of the log"
+}
 wrong 2 "reader: this program is for 2 ranks, started with 3; start it by: mpiexec -n 2 ./npy2 --data data/npy_f8" "3 ranks of 2" by_mpi 3 ./npy2 --data data/npy_f8
 wrong 2 "this program is for 2 ranks, started with 1" "1 rank of 2" ./npy2 --data data/npy_f8
 wrong 2 "for 1 rank, started with 2; start it by: ./npy1 --data 'a b'" "2 ranks of 1" by_mpi 2 ./npy1 --data 'a b'
@@ -234,6 +239,8 @@ section "parcc-cc"
 wrong 2 "no input file" "no input" "$parcc_cc"
 wrong 2 "no output file" "no output" "$parcc_cc" x.cu
 wrong 2 "cannot read x.cu" "a missing file" "$parcc_cc" x.cu -o x
+: >m.dnn
+wrong 2 "m.dnn is a model: compile it with parcc first" "a model" "$parcc_cc" m.dnn -o x
 wrong 2 "unknown target 'tpu'" "an unknown target" "$parcc_cc" --target=tpu "$here/random.cu" -o x
 wrong 2 "no C compiler 'nocc'" "an unknown compiler" "$parcc_cc" --target=host --cc=nocc "$here/random.cu" -o x
 right "--help of parcc-cc" "$parcc_cc" --help
