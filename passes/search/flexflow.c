@@ -27,12 +27,13 @@ enum {
   MOST_STARTS = 4,
   AGREED = 3, // starts that led to the same
   // Tasks and orders of tasks that are looked at:
-  DOWN_EFFORT = 100 * 1000,         // going down from one start, for each device
-  CHAIN_EFFORT = 2500 * 1000,       // by a chain, for each device ...
-  MOST_EFFORT = 40 * 1000 * 1000,   // ... but no more than so much in all: about a second
-  LEAST_ROUNDS = 60, // of a chain
-  ROUND = 2,         // proposals of a round, for each way to use an axis in a layer
-  MOST_RUN = 4       // layers that change together
+  DOWN_EFFORT = 100 * 1000,       // going down from one start, for each device
+  CHAIN_EFFORT = 2500 * 1000,     // by a chain, for each device ...
+  MOST_EFFORT = 40 * 1000 * 1000, // ... but no more than so much in all: about a second
+  MANY_DEVICES = 64,              // of more, whose tasks are in no cache any more, the less the more they are
+  LEAST_ROUNDS = 60,              // of a chain
+  ROUND = 2,                      // proposals of a round, for each way to use an axis in a layer
+  MOST_RUN = 4                    // layers that change together
 };
 // 1 / (beta * time of the best strategy): what a strategy may take longer, as a share, to stay with a chance of 1 in e. When a round begins, every
 // other time each; at its end so much of that.
@@ -90,7 +91,9 @@ static void note_best(Hunt *hunt, Chain *chain) {
 }
 
 static Chain chain_new(Hunt *hunt, Arena *arena, const Configuration *of, int64_t before) {
-  Chain chain = {.strategy = strategy_new(arena, hunt->tasks, of), .best = NEW_ARRAY(arena, Configuration, hunt->layers->list.len), .before = before};
+  Chain chain = {.strategy = strategy_new(arena, hunt->tasks, of),
+                 .best = NEW_ARRAY(arena, Configuration, hunt->layers->list.len),
+                 .before = before};
   note_best(hunt, &chain);
   return chain;
 }
@@ -98,8 +101,9 @@ static Chain chain_new(Hunt *hunt, Arena *arena, const Configuration *of, int64_
 static bool is_late(const Hunt *hunt) { return hunt->until > 0 && steady_seconds() > hunt->until; }
 
 static int64_t most_effort(const Hunt *hunt, int of_device) {
-  const int64_t most = MOST_EFFORT / (hunt->c->effort_parts > 0 ? hunt->c->effort_parts : 1);
-  return min_i64(most, (int64_t)of_device * mesh_ranks(hunt->mesh));
+  const int64_t ranks = mesh_ranks(hunt->mesh),
+                most = MOST_EFFORT / (hunt->c->effort_parts > 0 ? hunt->c->effort_parts : 1);
+  return min_i64(most * MANY_DEVICES / max_i64(MANY_DEVICES, ranks), of_device * ranks);
 }
 
 // ---- down ----------------------------------------------------------------------------------------------------------
@@ -241,18 +245,22 @@ static void step(Hunt *hunt, Chain *chain, double temperature) {
   if (strategy_time(chain->strategy) < chain->best_time) note_best(hunt, chain);
 }
 
-static bool goes_on(const Hunt *hunt, const Chain *chain) { return spent(chain) < most_effort(hunt, CHAIN_EFFORT) && !is_late(hunt); }
+static bool goes_on(const Hunt *hunt, const Chain *chain) {
+  return spent(chain) < most_effort(hunt, CHAIN_EFFORT) && !is_late(hunt);
+}
 
 // Colder and colder, then down.
 static void run_round(Hunt *hunt, Chain *chain, int length, double hot) {
-  for (int i = 0; i < length && goes_on(hunt, chain); i++) step(hunt, chain, (double)chain->best_time * hot * pow(COLD, (double)i / length));
+  for (int i = 0; i < length && goes_on(hunt, chain); i++)
+    step(hunt, chain, (double)chain->best_time * hot * pow(COLD, (double)i / length));
   go_down(hunt, chain, most_effort(hunt, CHAIN_EFFORT));
 }
 
 static int round_length(const Hunt *hunt) {
   int length = 0;
   for (int l = 0; l < hunt->layers->list.len; l++)
-    for (int a = 0; a < hunt->mesh->n_axes; a++) length += ROUND * soap_choices(&hunt->layers->list.at[l], hunt->mesh, a);
+    for (int a = 0; a < hunt->mesh->n_axes; a++)
+      length += ROUND * soap_choices(&hunt->layers->list.at[l], hunt->mesh, a);
   return length;
 }
 
@@ -278,7 +286,8 @@ static void run_chain(Hunt *hunt, Start *start) {
 static const char *starts_text(const Hunt *hunt) {
   const char *text = "";
   for (int s = 0; s < hunt->n_starts; s++)
-    text = arena_printf(hunt->arena, "%s%s%.4g ms (%s)", text, s > 0 ? ", " : "", (double)hunt->starts[s].time / PICOSECONDS * 1e3, hunt->starts[s].name);
+    text = arena_printf(hunt->arena, "%s%s%.4g ms (%s)", text, s > 0 ? ", " : "",
+                        (double)hunt->starts[s].time / PICOSECONDS * 1e3, hunt->starts[s].name);
   return text;
 }
 
@@ -301,14 +310,20 @@ Plan search_flexflow(Compilation *c) {
   const Mesh mesh = c->mesh_given ? c->mesh : mesh_factors(c->arena, &c->mesh, MESH_MAX_AXES - 1);
   const CostModel cost = cost_model(arena, c->machine, &mesh, c->model->f64);
   LayerCosts costs = layer_costs_new(arena, scratch, c->model->train, &layers, &cost);
-  Hunt hunt = {.c = c, .arena = arena, .costs = &costs, .layers = &layers, .mesh = &mesh, .tasks = layer_tasks_new(arena, &costs)};
+  Hunt hunt = {.c = c,
+               .arena = arena,
+               .costs = &costs,
+               .layers = &layers,
+               .mesh = &mesh,
+               .tasks = layer_tasks_new(arena, &costs)};
   if (c->time_limit > 0) hunt.until = steady_seconds() + c->time_limit;
   hunt_best(&hunt);
   const Configuration **chosen = NEW_ARRAY(arena, const Configuration *, layers.list.len);
   for (int l = 0; l < layers.list.len; l++) chosen[l] = &hunt.best[l];
   const SoapSize size = soap_size(&layers, &mesh);
-  const char *how = arena_printf(c->arena, "%lld strategies from %s, %d chains; of 10^%.0f strategies 10^%.0f lie on the mesh",
-                                 (long long)hunt.tried, starts_text(&hunt), hunt.chains, size.all, size.on_mesh);
+  const char *how =
+      arena_printf(c->arena, "%lld strategies from %s, %d chains; of 10^%.0f strategies 10^%.0f lie on the mesh",
+                   (long long)hunt.tried, starts_text(&hunt), hunt.chains, size.all, size.on_mesh);
   c->search = (Search){.done = true, .simulated = true, .cost = (double)hunt.best_time / PICOSECONDS, .how = how};
   vec_push(c->arena, &hunt.progress, ((SearchPoint){(double)hunt.tried, c->search.cost}));
   c->search.progress = hunt.progress;
