@@ -159,23 +159,14 @@ typedef struct {
   int hosts, each; // so many ranks
 } Hosts;
 
-static int ranks_of(int host) {
-  int n = 0;
-  for (int r = 0; r < parcc.ranks; r++) n += world_host(r) == host;
-  return n;
-}
-
 static Hosts find_hosts(void) {
-  Hosts h = {.host = world_host(parcc.rank), .each = ranks_of(0)};
-  for (int r = 0; r < parcc.ranks; r++) {
-    if (world_host(r) >= h.hosts) h.hosts = world_host(r) + 1;
-    h.place += r < parcc.rank && world_host(r) == h.host;
-  }
+  Hosts h = {.host = world_host(parcc.rank), .hosts = world_hosts(), .each = world_ranks_on(0)};
+  for (int r = 0; r < parcc.rank; r++) h.place += world_host(r) == h.host;
   Fault fault = {0};
   for (int i = 1; i < h.hosts; i++)
-    if (ranks_of(i) != h.each)
+    if (world_ranks_on(i) != h.each)
       fault_set(&fault, FAIL_MISUSE, "%d ranks on %s, but %d on %s: a machine has as many devices on every node", h.each, world_host_name(0),
-                ranks_of(i), world_host_name(i));
+                world_ranks_on(i), world_host_name(i));
   fail_agree(&fault);
   return h;
 }

@@ -7,23 +7,10 @@
 
 enum { SHOWN = 6 }; // hosts in a message
 
-static int ranks_on(int host) {
-  int n = 0;
-  for (int r = 0; r < parcc.ranks; r++) n += world_host(r) == host;
-  return n;
-}
-
-static int count_hosts(void) {
-  int n = 0;
-  for (int r = 0; r < parcc.ranks; r++)
-    if (world_host(r) >= n) n = world_host(r) + 1;
-  return n;
-}
-
 // "4 ranks on host1, 4 on host2"
 static void print_hosts(int hosts) {
   for (int h = 0; h < hosts && h < SHOWN; h++)
-    fprintf(stderr, "%s%d%s on %s", h > 0 ? ", " : "", ranks_on(h), h > 0 ? "" : ranks_on(h) == 1 ? " rank" : " ranks", world_host_name(h));
+    fprintf(stderr, "%s%d%s on %s", h > 0 ? ", " : "", world_ranks_on(h), h > 0 ? "" : world_ranks_on(h) == 1 ? " rank" : " ranks", world_host_name(h));
   if (hosts > SHOWN) fprintf(stderr, " and so on");
 }
 
@@ -35,7 +22,7 @@ static int first_elsewhere(int on_node) {
 }
 
 static void tell_nodes(const char *machine, int on_node) {
-  const int hosts = count_hosts(), nodes = parcc.ranks / on_node, elsewhere = first_elsewhere(on_node);
+  const int hosts = world_hosts(), nodes = parcc.ranks / on_node, elsewhere = first_elsewhere(on_node);
   if (hosts == nodes && elsewhere == parcc.ranks) return;
   fprintf(stderr, "%s: written for %d node%s of %s, %d rank%s on each, but there are ", run.model->name, nodes, nodes == 1 ? "" : "s", machine, on_node,
           on_node == 1 ? "" : "s");
@@ -44,7 +31,7 @@ static void tell_nodes(const char *machine, int on_node) {
     const int first = elsewhere / on_node * on_node;
     fprintf(stderr, "; ranks %d and %d, planned for one node, are on %s and %s", first, elsewhere, world_host_name(world_host(first)),
             world_host_name(world_host(elsewhere)));
-    if (hosts == nodes && ranks_on(0) == on_node) fprintf(stderr, ": start the ranks host by host (mpiexec --map-by slot)");
+    if (hosts == nodes && world_ranks_on(0) == on_node) fprintf(stderr, ": start the ranks host by host (mpiexec --map-by slot)");
   }
   fprintf(stderr, "\n");
 }

@@ -13,7 +13,7 @@
 enum { HOST = 64, NAME = 88 };
 
 static const WorldWay *way; // NULL: this process is alone
-static int n_ranks;
+static int n_ranks = 1;
 static char (*names)[NAME]; // of the ranks
 static char (*hosts)[HOST]; // of the ranks
 static int *numbers;        // of the ranks' hosts
@@ -71,6 +71,19 @@ const char *world_name(int rank) {
 }
 
 int world_host(int rank) { return numbers != NULL ? numbers[rank] : 0; }
+
+int world_hosts(void) {
+  int n = 0;
+  for (int r = 0; r < n_ranks; r++)
+    if (world_host(r) >= n) n = world_host(r) + 1;
+  return n;
+}
+
+int world_ranks_on(int host) {
+  int n = 0;
+  for (int r = 0; r < n_ranks; r++) n += world_host(r) == host;
+  return n;
+}
 
 const char *world_host_name(int host) {
   static char own[HOST];

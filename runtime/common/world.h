@@ -21,6 +21,8 @@ World world_start(int *argc, char ***argv, const char *program, int wanted_ranks
 const char *world_name(int rank);
 // The number of the host that a rank is on, counted by their first ranks, and what it is called.
 int world_host(int rank);
+int world_hosts(void); // how many there are
+int world_ranks_on(int host); // how many ranks
 const char *world_host_name(int host);
 bool world_is_tcp(void);
 bool world_has_mpi(void); // the program was linked with it
