@@ -81,11 +81,8 @@ static double synchronisation(const LayerCosts *c, const LayerWeight *w, const C
   return seconds;
 }
 
-// Once, and where the layer that makes it has gradients, its gradient goes back.
-static double times_moved(const LayerCosts *c, const LayerEdge *e) {
-  const Layer *l = &c->layers->list.at[e->from];
-  return c->graph->ops.at[l->ops.at[l->ops.len - 1]].phase == PHASE_BACKWARD ? 2 : 1;
-}
+// Once, and where it has a gradient, that goes back.
+static double times_moved(const LayerCosts *c, const LayerEdge *e) { return c->gradient[e->from] ? 2 : 1; }
 
 static void add_computation(LayerCosts *c, int op, const Configurations *of, double *costs) {
   if (c->graph->ops.at[op].kind == OP_VIEW) return;
@@ -136,13 +133,38 @@ static const double *edge_costs(const LayerCosts *c, const LayerEdge *e) {
 // Edges between layers that are alike, of tensors in the same places, share a table.
 static const double *table_of_edge(LayerCosts *c, const LayerEdge *e) {
   const LayerPattern *from = &c->pattern[e->from], *to = &c->pattern[e->to];
-  const char *key = arena_printf(c->arena, "%d %d %d %d", from->like, layer_tensor(from, e->read), to->like, layer_tensor(to, e->read));
+  const char *key = arena_printf(c->arena, "%d %d %d %d %d", from->like, layer_tensor(from, e->read), to->like, layer_tensor(to, e->read), c->gradient[e->from]);
   const int known = names_get(&c->tables, key);
   if (known >= 0) return c->table_list.at[known];
   const double *costs = edge_costs(c, e);
   names_set(&c->tables, key, c->table_list.len);
   vec_push(c->arena, &c->table_list, costs);
   return costs;
+}
+
+static bool has_backward(const LayerCosts *c, int layer) {
+  const Layer *l = &c->layers->list.at[layer];
+  return c->graph->ops.at[l->ops.at[l->ops.len - 1]].phase == PHASE_BACKWARD;
+}
+
+static bool carries_gradient(const LayerCosts *c, const LayerEdge *e) { return graph_tensor(c->graph, e->made)->type == TYPE_REAL; }
+
+// Layers with operators of the backward pass, and those between them: of what only lays tensors beside each other the gradients are parts of
+// the gradient behind it, which it takes no operator to make.
+static bool *find_gradients(const LayerCosts *c) {
+  const int n = c->layers->list.len, n_edges = c->layers->edges.len;
+  bool *made = NEW_ARRAY(c->arena, bool, n), *wanted = NEW_ARRAY(c->arena, bool, n);
+  for (int l = 0; l < n; l++) made[l] = wanted[l] = has_backward(c, l);
+  for (int i = 0; i < n_edges; i++) { // they are in the order of the layers that they lead to
+    const LayerEdge *e = &c->layers->edges.at[i];
+    made[e->to] |= carries_gradient(c, e) && made[e->from];
+  }
+  for (int i = n_edges - 1; i >= 0; i--) {
+    const LayerEdge *e = &c->layers->edges.at[i];
+    wanted[e->from] |= carries_gradient(c, e) && wanted[e->to];
+  }
+  for (int l = 0; l < n; l++) made[l] &= wanted[l];
+  return made;
 }
 
 LayerCosts layer_costs_new(Arena *arena, Arena *scratch, Graph *graph, const Layers *layers, const CostModel *cost) {
@@ -153,6 +175,7 @@ LayerCosts layer_costs_new(Arena *arena, Arena *scratch, Graph *graph, const Lay
   c.of = NEW_ARRAY(arena, Configurations, n);
   c.own = NEW_ARRAY(arena, const double *, n);
   c.inner = NEW_ARRAY(arena, Ints, n);
+  c.gradient = find_gradients(&c);
   for (int i = 0; i < graph->ops.len; i++) graph->ops.at[i].sharding = sharding_replicate();
   for (int e = 0; e < layers->edges.len; e++)
     if (layers->edges.at[e].from == layers->edges.at[e].to) vec_push(arena, &c.inner[layers->edges.at[e].from], e);

@@ -23,6 +23,7 @@ typedef struct LayerCosts {
   LayerPattern *pattern;
   Configurations *of; // by layer
   const double **own; // by layer: what it costs in each configuration
+  bool *gradient;     // by layer: what it makes has a gradient
   Ints *inner;        // by layer: edges from it to itself
   Names tables;       // of edges that are alike -> number in ...
   VEC(const double *) table_list;

@@ -43,7 +43,7 @@ typedef struct Layers {
   const Groups *groups;
   VEC(Layer) list; // no edge leads to an earlier one
   int *of_group;   // -1: the group is of no layer: a parameter, an input, what is made of inputs
-  VEC(LayerEdge) edges;  // also those from a layer to itself
+  VEC(LayerEdge) edges;  // in the order of the layers that they lead to; also those from a layer to itself
   OpDims *of_op;         // by operator
 } Layers;
 

@@ -36,11 +36,6 @@ double message_seconds(const MessageCount *count, int from, int to, double bytes
 
 // ---- what moves between layers -------------------------------------------------------------------------------------
 
-static bool has_backward(const LayerCosts *costs, int layer) {
-  const Layer *l = &costs->layers->list.at[layer];
-  return costs->graph->ops.at[l->ops.at[l->ops.len - 1]].phase == PHASE_BACKWARD;
-}
-
 static bool cut_alike(const LayerTasks *layers, const Bundle *a, const Bundle *b) {
   const Graph *graph = layers->costs->graph;
   const Layers *of = layers->costs->layers;
@@ -50,7 +45,7 @@ static bool cut_alike(const LayerTasks *layers, const Bundle *a, const Bundle *b
 
 static void add_bundle(LayerTasks *layers, const LayerEdge *e) {
   const Graph *graph = layers->costs->graph;
-  Bundle bundle = {.from = e->from, .to = e->to, .tensor = e->made, .gradient = has_backward(layers->costs, e->from)};
+  Bundle bundle = {.from = e->from, .to = e->to, .tensor = e->made, .gradient = layers->costs->gradient[e->from]};
   bundle.bytes = cost_element(layers->costs->cost, graph_tensor(graph, e->made)->type);
   bundle.made = layer_access_made(layers->costs, e);
   bundle.read = layer_access_read(layers->costs, e);
@@ -164,7 +159,7 @@ static void add_shared(LayerTasks *layers, LayerTimes *times, uint32_t axes, dou
 static LayerTimes times_of(LayerTasks *layers, int layer, const Configuration *by) {
   LayerTimes times = {.forward = time_of(operators_seconds(layers, layer, by, false))};
   double update = 0;
-  if (has_backward(layers->costs, layer)) times.backward = time_of(operators_seconds(layers, layer, by, true));
+  if (layers->costs->gradient[layer]) times.backward = time_of(operators_seconds(layers, layer, by, true));
   for (int i = 0; i < layers->weights[layer].len && times.backward > 0; i++) {
     const LayerWeight *w = &layers->weights[layer].at[i];
     const Tensor *t = graph_tensor(layers->costs->graph, w->tensor);
@@ -179,9 +174,10 @@ static LayerTimes times_of(LayerTasks *layers, int layer, const Configuration *b
 
 // Layers that are alike take the same.
 const LayerTimes *layer_times(LayerTasks *layers, int layer, const Configuration *configuration) {
-  struct { int like; signed char dim[MESH_MAX_AXES]; } key;
+  struct { int like; bool gradient; signed char dim[MESH_MAX_AXES]; } key;
   memset(&key, 0, sizeof key);
   key.like = layers->costs->pattern[layer].like;
+  key.gradient = layers->costs->gradient[layer];
   memcpy(key.dim, configuration->dim, sizeof key.dim);
   for (int a = 0; a < MESH_MAX_AXES; a++) // where a layer is placed makes no difference
     if (configuration_pin(configuration, a) >= 0) key.dim[a] = CONFIGURATION_PIN;

@@ -123,6 +123,27 @@ static void test_networks(void) {
 
 // ---- how long it takes ----
 
+// Layers without an operator of the backward pass through which gradients go.
+static int count_passing(const char *sample) {
+  Network *n = network_open(sample, "p100x4x4", 4);
+  int passing = 0;
+  for (int l = 0; l < n->layers.list.len; l++) {
+    const Ints *ops = &n->layers.list.at[l].ops;
+    bool backward = false;
+    for (int i = 0; i < ops->len; i++) backward |= n->costs.graph->ops.at[ops->at[i]].phase == PHASE_BACKWARD;
+    passing += n->costs.gradient[l] && !backward;
+  }
+  network_close(n);
+  return passing;
+}
+
+// A concatenation is behind what reads it on the way back, too: in the last two blocks of inception_v3 there are two that nobody but another
+// one reads, whose gradients are parts of that one's. What several read has a sum of gradients, which is an operator.
+static void test_concatenations(void) {
+  CHECK_INT(count_passing("inception_v3"), 4);
+  CHECK_INT(count_passing("lenet"), 0);
+}
+
 static double seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -198,6 +219,6 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (argc > 1 && str_eq(argv[1], "LONG")) n_changes = 10000;
-  const CheckTest tests[] = {TEST(test_networks)};
+  const CheckTest tests[] = {TEST(test_networks), TEST(test_concatenations)};
   return check_run(tests, (int)(sizeof tests / sizeof tests[0]));
 }
