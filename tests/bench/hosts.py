@@ -19,10 +19,10 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 from statistics import median
 
+from commands import must, read, write
 from table import ROOT, Table, add_options
 
 PARCC = os.environ.get("PARCC", ROOT + "/build/bin/parcc")
@@ -35,23 +35,6 @@ CASES = {
     "dlrm": dict(batch=768, tables=8, rows=20000, width=32, hidden=128),
     "resnet": dict(batch=12, size=32, depth=18, width=16, classes=100),
 }
-
-
-def must(command):
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}: {done.stderr}{done.stdout}")
-    return done.stdout, done.stderr
-
-
-def read(path):
-    with open(path) as file:
-        return file.read()
-
-
-def write(path, text):
-    with open(path, "w") as file:
-        file.write(text)
 
 
 class Model:

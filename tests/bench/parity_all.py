@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import plans
 import search
+from commands import read
 from sample_plans import Run, ranks_of
 from table import Table, add_options
 
@@ -45,11 +46,6 @@ class Programs(Table):
 
 def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def read(path):
-    with open(path) as file:
-        return file.read()
 
 
 def without_comments(program, folder):

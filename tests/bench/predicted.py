@@ -16,10 +16,11 @@ LIMITS, or a program has not the memory that was predicted, to the byte.
 import itertools
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from statistics import mean
+
+from commands import call, must, read, write
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIMITS = {"mean error": 0.10, "largest error": 0.25, "tau": 0.9, "auto": 0.05}
@@ -41,28 +42,6 @@ MACHINE = """machine host {
   level box = 2 core { link = memory; bandwidth = 3 GB/s; latency = 1 us; }
 }
 """
-
-
-def call(command):
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    return done.returncode, done.stdout, done.stderr
-
-
-def must(command):
-    code, out, said = call(command)
-    if code != 0:
-        sys.exit(f"{' '.join(command)}: {said}")
-    return out, said
-
-
-def read(path):
-    with open(path) as file:
-        return file.read()
-
-
-def write(path, text):
-    with open(path, "w") as file:
-        file.write(text)
 
 
 # ---- plans, as text

@@ -150,7 +150,7 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// As the search does it (passes/search/flexflow.c): a layer gets another configuration. Whether there is a change; and what a step takes then.
+// A layer gets another configuration, one of what a search does (passes/search/flexflow.c). Whether there is a change; and what a step takes then.
 static bool propose(Network *n, Strategy *s, Draw *draw, int64_t limit, int64_t *time) {
   const int l = (int)draw_below(draw, (uint64_t)n->layers.list.len);
   const Layer *layer = &n->layers.list.at[l];
@@ -161,7 +161,7 @@ static bool propose(Network *n, Strategy *s, Draw *draw, int64_t limit, int64_t 
   return true;
 }
 
-// So many changes, of which those are kept that its rule allows: seconds each. The chance with which a longer time is taken is drawn first.
+// So many changes by the rule of Metropolis and Hastings: seconds each. The chance with which a longer time is taken is drawn first.
 static double search_seconds(Network *n, Strategy *s, Draw *draw, int changes) {
   const double first = (double)strategy_time(s), began = seconds();
   for (int i = 0; i < changes;) {
@@ -207,7 +207,7 @@ static void print_ratio(const char *sample, const char *machine, int devices) {
   Strategy *s = strategy_new(n->arena, n->tasks, data_parallel(n));
   search_seconds(n, s, &draw, BEFORE);
   const double searched = search_seconds(n, s, &draw, CHANGES), delta = delta_seconds(n, s, &draw, CHANGES), all = full_seconds(n, s, FULL);
-  printf("%-12s %2d devices  %5d tasks  full %6.2f ms  delta %6.3f ms, ratio %4.1f  in a search %6.3f ms, ratio %4.1f\n", sample, devices,
+  printf("%-12s %2d devices  %5d tasks  full %6.2f ms  delta %6.3f ms, ratio %4.1f  in a walk %6.3f ms, ratio %4.1f\n", sample, devices,
          strategy_tasks(s), 1e3 * all, 1e3 * delta, all / delta, 1e3 * searched, all / searched);
   network_close(n);
 }
