@@ -97,6 +97,18 @@ static void check_model(Elab *e, const AstDef *model) {
     elab_error(e, model->loc, "the model has no input: expected 'input NAME[batch, ...];' in it");
 }
 
+static void check_size(Elab *e) {
+  int64_t elements = 0;
+  for (int i = 0; i < e->graph->tensors.len; i++) {
+    const Tensor *t = graph_tensor(e->graph, i);
+    elements += tensor_elements(t); // of one tensor at most 2^62
+    if (elements <= GRAPH_MAX_ELEMENTS) continue;
+    elab_error(e, t->producer >= 0 ? e->graph->ops.at[t->producer].loc : t->loc,
+               "the model is too large: its tensors up to this one have more than 2^56 elements");
+    return;
+  }
+}
+
 static void make_training_graph(Elab *e, const Def *model, const AstDef *train) {
   begin_graph(e, e->model->train, true);
   run_model(e, model);
@@ -107,6 +119,7 @@ static void make_training_graph(Elab *e, const Def *model, const AstDef *train) 
   elab_attach_data(e);
   elab_check_ranges(e, e->graph);
   if (e->errors == 0) elab_optimize(e);
+  check_size(e);
   elab_pop(e);
 }
 
@@ -116,6 +129,7 @@ static void make_evaluation_graph(Elab *e, const Def *model) {
   check_model(e, model->ast);
   if (!e->stopped) elab_mark_reports(e);
   elab_check_ranges(e, e->graph);
+  check_size(e);
   elab_pop(e);
 }
 

@@ -248,6 +248,19 @@ static bool write_trace(Driver *d, const Compilation *c) {
   return text != NULL && driver_write(d, d->options.trace, text);
 }
 
+// A batch that has fewer samples than it has parts is a right one, and seldom what was meant. All inputs have the same batch.
+static void warn_of_empty_parts(const Compilation *c) {
+  for (int i = 0; i < c->model->train->tensors.len; i++) {
+    const Tensor *t = graph_tensor(c->model->train, i);
+    if (t->role != ROLE_INPUT) continue;
+    const int parts = mesh_parts(&c->mesh, layout_axes_of(t->layout, c->mesh.n_axes, 0));
+    if (parts <= t->extent[0]) continue;
+    diag_warning(t->loc, "a batch of %lld sample%s is divided into %d parts: %lld of them are empty", (long long)t->extent[0],
+                 t->extent[0] == 1 ? "" : "s", parts, (long long)(parts - t->extent[0]));
+    return;
+  }
+}
+
 static int write_program(Driver *d, const AstFile *file, const Compilation *c, const PlanTexts *plan) {
   const Options *o = &d->options;
   if (!fits_machine(d, file, c)) return EXIT_INPUT;
@@ -260,6 +273,7 @@ static int write_program(Driver *d, const AstFile *file, const Compilation *c, c
   if (o->stats && !output_stdout(stats_print(c, o->json))) return EXIT_INPUT;
   const char *out = options_program(d->arena, o);
   if (out == NULL) return EXIT_RIGHT;
+  warn_of_empty_parts(c);
   graph_forget_ops(c->model->init); // their memory is the text's
   graph_forget_ops(c->model->train);
   graph_forget_ops(c->model->eval);

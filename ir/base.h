@@ -119,6 +119,11 @@ _Noreturn void fatal(const char *format, ...) __attribute__((format(printf, 1, 2
 
 static inline int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+// Of sizes: the product, or INT64_MAX where that is larger.
+static inline int64_t times_i64(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
 static inline int64_t gcd_i64(int64_t a, int64_t b) { return b == 0 ? a : gcd_i64(b, a % b); } // their greatest common divisor
 static inline bool str_eq(const char *a, const char *b) { return strcmp(a, b) == 0; }
 

@@ -144,7 +144,9 @@ static Load load_of_dim(const Exchanging *x, const DimExchange *d, const int *at
   return (Load){d->sent[i * d->n_tied + t].all, d->received[j].all, common_of(d->held[i], d->needed[j])};
 }
 
-static Load times(Load x, Load y) { return (Load){x.sent * y.sent, x.received * y.received, x.own * y.own}; }
+static Load times(Load x, Load y) {
+  return (Load){times_i64(x.sent, y.sent), times_i64(x.received, y.received), times_i64(x.own, y.own)};
+}
 
 // ---- the busiest rank ----
 
@@ -165,7 +167,7 @@ static void keep(Arena *arena, BusyList *list, Busy busy) {
 static BusyList join(Arena *arena, const BusyList *a, const BusyList *b) {
   BusyList list = {0};
   for (int i = 0; i < a->len; i++)
-    for (int k = 0; k < b->len; k++) keep(arena, &list, (Busy){a->at[i].sum * b->at[k].sum, a->at[i].own * b->at[k].own});
+    for (int k = 0; k < b->len; k++) keep(arena, &list, (Busy){times_i64(a->at[i].sum, b->at[k].sum), times_i64(a->at[i].own, b->at[k].own)});
   return list;
 }
 
@@ -299,8 +301,8 @@ static int64_t staged_by(const Exchanging *x, const int *at, bool always) {
   }
   int64_t out = load.sent - load.own, in = load.received - load.own;
   if (!always) {
-    out -= along.sent * in_runs(x, sent) - (is_run(x, held, common) ? load.own : 0);
-    in -= along.received * in_runs(x, received) - (is_run(x, needed, common) ? load.own : 0);
+    out -= times_i64(along.sent, in_runs(x, sent)) - (is_run(x, held, common) ? load.own : 0);
+    in -= times_i64(along.received, in_runs(x, received)) - (is_run(x, needed, common) ? load.own : 0);
   }
   return out + in;
 }

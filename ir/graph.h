@@ -145,6 +145,7 @@ int graph_add_view(Graph *graph, int in, int rank, const Dim *dims, Op proto, co
 int graph_add_op(Graph *graph, Op op);
 void graph_set_layout(Graph *graph, int tensor, const Layout *layout);
 int64_t tensor_elements(const Tensor *tensor);
+#define GRAPH_MAX_ELEMENTS ((int64_t)1 << 56) // of all tensors of a model's graph: bytes of it, of several types, fit into an int64_t
 static inline Tensor *graph_tensor(const Graph *graph, int id) { return &graph->tensors.at[id]; }
 
 // The tensors an operator computes: one, but for opaque calls.

@@ -33,7 +33,9 @@ static const Expr *pack(Graph *graph, Op *op, const Expr *access) {
   outer_dims(graph, op, access, outer);
   Op packing = {.kind = OP_COMPUTE, .phase = op->phase, .name = "pack", .layer = op->layer, .shard = op->shard, .origin = op->origin, .loc = op->loc};
   packing.n_dims = packing.n_out = access_packing_order(graph, op, access, outer, dims);
-  if (packing.n_out > IR_MAX_RANK) return access;
+  double elements = 1;
+  for (int j = 0; j < packing.n_out; j++) elements *= (double)op->dims[dims[j]].extent;
+  if (packing.n_out > IR_MAX_RANK || elements > (double)GRAPH_MAX_ELEMENTS) return access;
   Index by[IR_MAX_DIMS], index[IR_MAX_RANK];
   for (int d = 0; d < op->n_dims; d++) by[d] = index_const(0);
   for (int j = 0; j < packing.n_out; j++) {

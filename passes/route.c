@@ -262,7 +262,7 @@ static int64_t moved_between(Routes *routes, const Shape *shape, const Layout *f
     *number = routes->moves.len;
     vec_push_own(routes->arena, &routes->moves, reshard_moved(routes->mesh, &least, &x, &y));
   }
-  return times * routes->moves.at[*number];
+  return times_i64(times, routes->moves.at[*number]);
 }
 
 static Step make_step(Routes *routes, int shape, int from, int to) {

@@ -146,6 +146,10 @@ expect 0 '' m.dnn --plan-in data.plan --ranks 2 -o 2r.cu
 check "a plan brings its mesh" cmp -s 2.cu 2r.cu
 "$PARCC" m.dnn --plan-in - -o 2s.cu <data.plan
 check "a plan is read from standard input" [ "$(diff 2.cu 2s.cu | grep -c '^<')" -eq 1 ]
+expect 0 "a batch of 4 samples is divided into 6 parts: 2 of them are empty" m.dnn --mesh a=2,b=3 --plan=data -o 6.cu
+check "said once, with a place" [ "$(grep -c '^m.dnn:2:9: warning' stderr)" -eq 1 ]
+expect 0 '' m.dnn --ranks 4 -o 4.cu
+check "nothing is said where every part has a sample" [ ! -s stderr ]
 expect 1 'this compilation for data=3' m.dnn --plan-in data.plan --ranks 3
 expect 1 'this compilation for gpu=2' m.dnn --plan-in data.plan --mesh gpu=2
 expect 1 "cannot read 'missing.plan'" m.dnn --plan-in missing.plan

@@ -358,6 +358,15 @@ static double seconds_to_windows(int n_axes) {
 
 static void an_axis_of_one_rank_changes_no_way(void) { CHECK(seconds_to_windows(3) == seconds_to_windows(2)); }
 
+// One rank that gives all it has to 65,535 others.
+static void what_cannot_be_counted_is_as_much_as_can(void) {
+  const Mesh mesh = {.n_axes = 2, .axis = {{"a", 1 << 16}, {"batch", 1}}};
+  const Shape shape = {.rank = 1, .extent = {(int64_t)1 << 50}};
+  Layout from = layout_replicated;
+  from.axis[0] = (AxisLayout){.kind = LAYOUT_PINNED};
+  CHECK(reshard_moved(&mesh, &shape, &from, &layout_replicated) >= INT64_MAX - shape.extent[0]);
+}
+
 CHECKS(TEST(every_pair_has_a_row), TEST(routes_are_those_expected), TEST(blocks_must_nest), TEST(short_batches_are_another_layout),
        TEST(what_a_rank_has_does_not_move), TEST(no_way_is_cheaper), TEST(an_axis_of_one_rank_changes_no_way),
-       TEST(exchanges_move_what_all_pairs_do))
+       TEST(exchanges_move_what_all_pairs_do), TEST(what_cannot_be_counted_is_as_much_as_can))
