@@ -123,7 +123,7 @@ static void search_runner_up(const Explainer *e, const Others *o, int number, Ex
   if (of_others == NULL) return;
   variable->cost = of_others;
   Contest contest = contest_new(e->c);
-  const CfnSolution solution = problem_solve(p, BUDGET);
+  const CfnSolution solution = problem_solve(p, BUDGET, 5);
   if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
   const Plan plan = problem_plan(p->arena, p, solution.value);
   const bool fits = contest_offer(&contest, &plan, NULL) == 0;

@@ -15,7 +15,10 @@
 static const double MORE = 1 + 1e-6;
 
 // Entries of tables: some seconds, unless a time is given.
-static const int64_t BUDGET = 100 * 1000 * 1000, UNLIMITED = (int64_t)1 << 60;
+static const int64_t BUDGET = 100 * 1000 * 1000, UNLIMITED = (int64_t)1 << 55;
+
+// So many times the budget where not all is exact at first: on the machine's own mesh, on others.
+enum { TIMES = 20, TIMES_ELSEWHERE = 5 };
 
 // The axes along which all ranks do the same.
 static const char *idle_axes(const Compilation *c, const Plan *plan) {
@@ -70,8 +73,8 @@ static void note_problem(Compilation *c, const Cfn *solved) {
   if (c->keeps_problem) c->search.problem = solved;
 }
 
-static CfnSolution solve(SearchProblem *problem, int64_t budget) {
-  const CfnSolution solution = problem_solve(problem, budget);
+static CfnSolution solve(SearchProblem *problem, int64_t budget, int times) {
+  const CfnSolution solution = problem_solve(problem, budget, times);
   if (!solution.feasible) fatal("plan: every operator can be on every rank, but no plan was found");
   return solution;
 }
@@ -79,7 +82,7 @@ static CfnSolution solve(SearchProblem *problem, int64_t budget) {
 // The assignment that costs least, and if it does not fit what does: then the plans of the other planners say first what that may cost.
 // Leaves in c->search what is proved of it.
 static void search_all(Compilation *c, Contest *contest, Refinement *refinement, SearchProblem *problem, int64_t budget) {
-  const CfnSolution solution = solve(problem, budget);
+  const CfnSolution solution = solve(problem, budget, TIMES);
   const Plan plan = problem_plan(problem->arena, problem, solution.value);
   const bool too_much = fit_is_too_much(c, problem, solution.value), fits = !too_much && contest_offer(contest, &plan, NULL) == 0;
   if (!fits) contest_offer_planners(contest, PLAN_AUTO);
@@ -98,7 +101,7 @@ static const char *search_factors(Compilation *c, Contest *contest, Refinement *
   const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = factors_candidates, .ctx = &factors, .most = FACTORS_MOST};
   SearchProblem *problem = open_problem(c, contest, &factors.mesh, &space);
   if (problem == NULL) return NULL;
-  const CfnSolution solution = solve(problem, budget);
+  const CfnSolution solution = solve(problem, budget, TIMES_ELSEWHERE);
   const Plan plan = problem_plan(problem->arena, problem, solution.value), merged = factors_merge(c->arena, &factors, &c->mesh, &plan);
   contest_offer(contest, &merged, NULL);
   contest_offer(contest, &plan, NULL); // unequal blocks are others on fewer axes
@@ -131,7 +134,7 @@ static bool search_used(Compilation *c, Contest *contest, const Plan *best, doub
   if (contest_is_less(cost, contest_price(contest, &same, cost * MORE).seconds)) return false;
   SearchProblem *problem = open_problem(c, contest, &mesh, &fewer);
   if (problem == NULL) return false;
-  const CfnSolution solution = solve(problem, budget);
+  const CfnSolution solution = solve(problem, budget, TIMES_ELSEWHERE);
   const Plan plan = problem_plan(problem->arena, problem, solution.value);
   const double before = contest->cost;
   contest_offer(contest, &plan, NULL);

@@ -62,9 +62,9 @@ bool problem_is_late(const SearchProblem *problem);
 void problem_lay_group(SearchProblem *problem, int group, int candidate);
 void problem_lay_stored(SearchProblem *problem, int group, const Candidate *candidate);
 void problem_lay_op(SearchProblem *problem, const Group *group, int op, const Candidate *candidate);
-// The best assignment, limits aside: where cfn is not exact it is made so for the values that are in no worse assignments. Its cost
-// is what it really costs.
-CfnSolution problem_solve(SearchProblem *problem, int64_t budget);
+// The best assignment, limits aside: where cfn is not exact it is made so for the values that are in no worse assignments, which takes
+// little more than so many times the budget. Its cost is what it really costs.
+CfnSolution problem_solve(SearchProblem *problem, int64_t budget, int times);
 // The plan of an assignment: a line for every operator, input and parameter.
 Plan problem_plan(Arena *arena, const SearchProblem *problem, const int *value);
 

@@ -12,12 +12,12 @@
 #include "tables.h"
 
 enum { FIRST_TARGET = 8 };                      // as large a part of what lies between the bound and the best
-enum { ROUNDS = 24, OF_ROUND = 5, OF_ALL = 5 }; // for a target; budgets that one may spend, and all of all targets
+enum { ROUNDS = 24, OF_ROUND = 5 };             // for a target; budgets that one may spend
 
 typedef struct Solving {
   SearchProblem *p;
   CfnSolution first, best; // of the network as it is; by what it really costs
-  int64_t budget, spent;
+  int64_t budget, spent, most; // of a network at first; of all targets: as far, and until none is begun
 } Solving;
 
 // Takes an assignment if it is cheaper than the best, by what it really costs.
@@ -53,7 +53,7 @@ static double bound_below(Solving *s, double target) {
   bool **needed = all_needed(p), news = true;
   const Cfn *from = &p->cfn;
   double bound = s->best.bound;
-  for (int round = 0, left = 1; round < ROUNDS && left > 0 && news && s->spent <= OF_ALL * s->budget; round++) {
+  for (int round = 0, left = 1; round < ROUNDS && left > 0 && news && s->spent <= s->most; round++) {
     const double most = fmin(target, s->best.cost);
     news = cfn_prune(from, most, needed, &s->spent);
     if (!any_left(p, needed)) return target;
@@ -71,8 +71,8 @@ static double bound_below(Solving *s, double target) {
   return bound;
 }
 
-CfnSolution problem_solve(SearchProblem *p, int64_t budget) {
-  Solving s = {.p = p, .first = cfn_solve(&p->cfn, budget, NULL), .budget = budget};
+CfnSolution problem_solve(SearchProblem *p, int64_t budget, int times) {
+  Solving s = {.p = p, .first = cfn_solve(&p->cfn, budget, NULL), .budget = budget, .most = times * budget};
   p->solved = &p->cfn;
   if (p->n_approximate == 0 || !s.first.feasible) return s.first;
   p->scratch = arena_new();

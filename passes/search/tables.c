@@ -7,6 +7,7 @@
 #include <math.h>
 
 enum { OFTEN = 1 << 10 }; // every OFTEN entries it is seen whether it is time to end
+enum { MAX_REFINED = 1 << 16 }; // entries of what is left of a table
 
 // ---- one cost ------------------------------------------------------------------------------------------------------
 
@@ -325,7 +326,7 @@ static bool refine_tensor(Tables *t, int tensor, bool *const *needed, Cfn *cfn) 
   for (int i = 0; i < t->of[tensor].len; i++) {
     const Port *port = tables_needed_port(t, t->of[tensor].at[i], needed[t->of[tensor].at[i]->group]);
     size *= port->n_states;
-    if (size > MAX_TABLE || (port->n_states > 1 && shared.n == CFN_MAX_ARITY)) return false;
+    if (size > MAX_REFINED || (port->n_states > 1 && shared.n == CFN_MAX_ARITY)) return false;
     if (port->n_states == 1) vec_push(t->p->arena, &shared.fixed, port->state[0]);
     else shared.port[shared.n++] = port;
   }

@@ -334,7 +334,7 @@ static const char *best_plan(Trial *t, const char *text, int ranks, double rate)
   *t = (Trial){.arena = arena_new(), .text = text, .c.mesh = {.n_axes = 1, .axis = {{"a", ranks}}}};
   t->machine = (Machine){.name = "m", .device = {"gpu", rate, rate, rate, 1e9, 1e-6}, .n_levels = 1, .level = {{"board", "bus", 4, 1e6, 1e-5, false}}};
   open_text(t, &options);
-  const CfnSolution found = problem_solve(t->problem, 1000000);
+  const CfnSolution found = problem_solve(t->problem, 1000000, 5);
   const Plan plan = problem_plan(t->arena, t->problem, found.value);
   Text written = {.arena = t->arena};
   plan_print(&plan, &written);
@@ -445,7 +445,7 @@ static void try_sample(const Sample *sample) {
   if (!CHECK(open_sample(&t, sample))) return;
   const Cfn *cfn = &t.problem->cfn;
   int *value = NEW_ARRAY(t.arena, int, cfn->variables.len);
-  const CfnSolution best = problem_solve(t.problem, BUDGET);
+  const CfnSolution best = problem_solve(t.problem, BUDGET, 5);
   CHECK(best.feasible && best.bound == best.cost);
   refined += t.problem->solved != cfn;
   for (int i = 0; i < 2 * PLANS; i++) {

@@ -72,7 +72,7 @@ static bool try_problem(SearchProblem *p, const char *text) {
   for (int x = 0; x < p->cfn.variables.len && assignments <= MOST_ASSIGNMENTS; x++) assignments *= p->cfn.variables.at[x].n_values;
 
   if (p->n_approximate == 0 || assignments > MOST_ASSIGNMENTS) return false;
-  const CfnSolution best = problem_solve(p, 100000000);
+  const CfnSolution best = problem_solve(p, 100000000, 5);
   int *value = NEW_ARRAY(p->arena, int, p->cfn.variables.len);
   double least = INFINITY;
   bool right = true;
