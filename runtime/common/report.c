@@ -17,29 +17,33 @@ static double *eval_means;
 static long eval_samples;
 
 // What cannot be written is better known before training than after.
-static void check_file(const char *path, Fault *fault) {
+static void check_file(const char *path, const char *option, Fault *fault) {
   char directory[4096];
+  struct stat info;
   const char *slash = strrchr(path, '/');
   const size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
   if (length >= sizeof directory) {
-    fault_set(fault, FAIL_MISUSE, "--save: the path is too long");
+    fault_set(fault, FAIL_MISUSE, "%s: the path is too long", option);
     return;
   }
   memcpy(directory, slash == NULL ? "." : path, length);
   directory[length] = '\0';
-  struct stat info;
-  if (access(directory, W_OK | X_OK) != 0)
-    fault_set(fault, FAIL_RUN, "cannot write %s: %s: %s", path, directory, strerror(errno));
-  else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-    fault_set(fault, FAIL_RUN, "cannot write %s: %s", path, strerror(EISDIR));
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) errno = EISDIR;
+    if (S_ISDIR(info.st_mode) || access(path, W_OK) != 0) fault_set(fault, FAIL_RUN, "cannot write %s: %s", path, strerror(errno));
+    return;
+  }
+  if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode)) errno = ENOTDIR;
+  else if (access(directory, W_OK | X_OK) == 0) return;
+  fault_set(fault, FAIL_RUN, "cannot write %s: %s: %s", path, directory, strerror(errno));
 }
 
 void report_start(Fault *fault) {
   if (parcc.rank != 0) return;
-  if (run.options.save != NULL && options_save_is_file(&run.options)) check_file(run.options.save, fault);
+  if (run.options.save != NULL && options_save_is_file(&run.options)) check_file(run.options.save, "--save", fault);
   else if (run.options.save != NULL) checkpoint_prepare(run.options.save, fault);
   if (run.options.log != NULL && fault->code == FAIL_NONE) log_open(run.options.log, fault);
-  if (run.options.trace != NULL && fault->code == FAIL_NONE) trace_open(run.options.trace, fault);
+  if (run.options.trace != NULL && fault->code == FAIL_NONE) check_file(run.options.trace, "--trace", fault);
 }
 
 void report_begin(void) {

@@ -5,20 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "clocks.h"
 #include "run.h"
 #include "spans.h"
 
 static FILE *file;
-static const char *file_path;
-static double accuracy; // seconds: how far the time of a rank may be off
-
-bool trace_open(const char *path, Fault *fault) {
-  file = fopen(path, "we");
-  file_path = path;
-  return file != NULL || fault_set(fault, FAIL_RUN, "cannot write %s: %s", path, strerror(errno));
-}
+static const char *partial; // what is written, until it is whole; NULL: what is no regular file is written as it is
+static double accuracy;     // seconds: how far the time of a rank may be off
 
 // ---- what a rank did
 
@@ -66,8 +62,32 @@ static char *rank_text(const Span *spans, int n, double zero, size_t *size) {
 
 // ---- the file
 
+static _Noreturn void fail_write(void) {
+  const int error = errno;
+  if (partial != NULL) unlink(partial);
+  fail_alone(FAIL_RUN, "cannot write %s: %s", run.options.trace, strerror(error));
+}
+
+static void open_file(void) {
+  static char path[4096];
+  struct stat info;
+  if (stat(run.options.trace, &info) != 0 || S_ISREG(info.st_mode)) {
+    if (snprintf(path, sizeof path, "%s.partial", run.options.trace) >= (int)sizeof path)
+      fail_alone(FAIL_RUN, "cannot write %s: %s", run.options.trace, strerror(ENAMETOOLONG));
+    partial = path;
+  }
+  file = fopen(partial != NULL ? partial : run.options.trace, "we");
+  if (file == NULL) fail_write();
+}
+
+static void close_file(void) {
+  const bool failed = ferror(file) != 0;
+  if (fclose(file) != 0 || failed) fail_write();
+  if (partial != NULL && rename(partial, run.options.trace) != 0) fail_write();
+}
+
 static void write_text(const char *text, size_t size) {
-  if (fwrite(text, 1, size, file) != size) fail_alone(FAIL_RUN, "cannot write %s: %s", file_path, strerror(errno));
+  if (fwrite(text, 1, size, file) != size) fail_write();
 }
 
 // What ranks have written of themselves, one after the other.
@@ -113,20 +133,22 @@ void trace_write(void) {
   accuracy = largest(clocks_error() + spans_error());
   size_t size;
   char *text = rank_text(spans, n, zero + clocks_offset(), &size);
-  if (parcc.rank == 0) write_head();
+  if (parcc.rank == 0) {
+    open_file();
+    write_head();
+  }
   collect(text, size);
   free(text);
   if (parcc.rank != 0) return;
   fprintf(file, "\n]}\n");
-  const bool failed = ferror(file) != 0;
-  if (fclose(file) != 0 || failed) fail_alone(FAIL_RUN, "cannot write %s: %s", file_path, strerror(errno));
+  close_file();
 }
 
 void trace_tell(FILE *out) {
   long first, end;
   if (run.options.trace == NULL) return;
-  if (!spans_steps(&first, &end)) fprintf(out, "%s: %s: no step was traced\n", run.model->name, file_path);
+  if (!spans_steps(&first, &end)) fprintf(out, "%s: %s: no step was traced\n", run.model->name, run.options.trace);
   else
-    fprintf(out, "%s: %s: a trace of step%s %ld to %ld, the times of ranks within %.2g us\n", run.model->name, file_path,
+    fprintf(out, "%s: %s: a trace of step%s %ld to %ld, the times of ranks within %.2g us\n", run.model->name, run.options.trace,
            end - first > 1 ? "s" : "", first + 1, end, accuracy * 1e6);
 }

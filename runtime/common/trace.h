@@ -7,8 +7,7 @@
 
 #include "fail.h"
 
-bool trace_open(const char *path, Fault *fault); // on rank 0, before training
-void trace_write(void);                          // collective, after training; rank 0 writes
-void trace_tell(FILE *out);                      // one line, by rank 0
+void trace_write(void);     // collective, after training; rank 0 writes
+void trace_tell(FILE *out); // one line, by rank 0
 
 #endif

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -149,6 +150,15 @@ def check_few(program):
         check_log(f"of {steps} steps", spans, log)
     code, _, said = run(program, 1, "--steps", "1", "--trace", "/nowhere/t.json")
     check(f"a file that cannot be written: {said}", code == 1 and said.startswith("mlp: cannot write /nowhere/t.json: "))
+    code, _, said = run(program, 1, "--steps", "1", "--trace", program + "/t.json")
+    check(f"a folder that is a file: {said}", code == 1 and "Not a directory" in said)
+    with open(path) as file:
+        before = file.read()
+    code = subprocess.run(["sh", "-c", 'ulimit -f 1; trap "" XFSZ; exec "$@"', "sh", program, "--data", "synthetic", "--quiet", "--steps", "4", "--trace", path],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+    with open(path) as file:
+        check("where the disk is full the trace from before stays", code == 1 and file.read() == before)
+    check("and nothing half-written is left", not os.path.exists(path + ".partial"))
 
 
 with tempfile.TemporaryDirectory() as folder:
