@@ -34,7 +34,7 @@ typedef struct {
 // stands into run.resumed. Says which it passes over as damaged. Without --load does nothing.
 void checkpoint_find(void);
 
-// Sees that --save DIR can be written, and holds no checkpoints of another run. Rank 0 only.
+// Sees that --save DIR can be written, that no other run writes to it, and that it holds no checkpoints of another run. Rank 0 only.
 bool checkpoint_prepare(const char *directory, Fault *fault);
 
 // The steps of the checkpoints in a directory, in rising order; n of them, to be freed. NULL: it cannot be read.

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -204,11 +206,27 @@ static bool same_directory(const char *a, const char *b) {
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+// Keeps other runs from writing into the directory until this process ends, whose file stays open. A run that was ended, and is
+// gone on from, may take a moment to be gone. Where the file system has no such locks nothing keeps them.
+static bool lock(const char *directory, Fault *fault) {
+  enum { TRIES = 50 };
+  const struct timespec pause = {.tv_nsec = 100000000};
+  const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return fault_set(fault, FAIL_RUN, "cannot write %s: %s", directory, strerror(errno));
+  for (int i = 0; i < TRIES; i++) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+    nanosleep(&pause, NULL);
+  }
+  close(fd);
+  return fault_set(fault, FAIL_RUN, "--save %s: another run writes its checkpoints there", directory);
+}
+
 bool checkpoint_prepare(const char *directory, Fault *fault) {
   const bool same = run.options.load != NULL && same_directory(directory, run.options.load);
   int n = 0;
   if (mkdir(directory, 0777) != 0 && errno != EEXIST)
     return fault_set(fault, FAIL_RUN, "cannot write %s: %s", directory, strerror(errno));
+  if (!lock(directory, fault)) return false;
   long *steps = checkpoint_list(directory, &n);
   if (steps == NULL || access(directory, W_OK | X_OK) != 0) {
     free(steps);

@@ -38,6 +38,7 @@ wrong 1 "ck is a directory: --init takes a file of tensors; --load DIR goes on" 
 wrong 2 "--seed 7: the run that" "another seed" on 3 ./mlp --data synthetic --load ck --seed 7
 wrong 2 "ck/step-000000092 is at step 92 already, but the run is to end at step 50" "an end before the beginning" on 3 ./mlp --data synthetic --load ck --steps 50
 wrong 2 "--save ck: it holds checkpoints of another run, up to step 92" "a directory in use" on 3 ./mlp --data synthetic --save ck
+wrong 1 "--save ck: another run writes its checkpoints there" "a directory that another run writes to" flock ck on 3 ./mlp --data synthetic --load ck --save ck
 wrong 2 "not both" "--load and --init" on 3 ./mlp --data synthetic --load ck --init whole.st
 wrong 2 "--save-every wants --save DIR" "--save-every without a directory" on 3 ./mlp --data synthetic --save-every 3 --save x.st
 wrong 2 "--save-every wants a number from 1" "--save-every 0" on 3 ./mlp --data synthetic --save-every 0 --save x
