@@ -5,6 +5,7 @@
 
 #include "../ir/print.h"
 #include "emit_call.h"
+#include "emit_inputs.h"
 #include "emit_predicted.h"
 #include "emit_procedure.h"
 #include "emit_step.h"
@@ -287,55 +288,6 @@ static void read_stored(Codegen *g) {
 }
 
 // ---- what the runtime is told ------------------------------------------------------------------------------------
-
-static const char *file_text(const Codegen *g, const char *name) {
-  return name == NULL ? "NULL" : arena_printf(g->arena, "\"%s\"", name_in_string(g->arena, name));
-}
-
-static void print_lines(const Codegen *g, int input, const DataSource *source, Text *out) {
-  text_printf(out, "\nstatic const ParccLines lines_%d = {%s, %lld, %lld, %lld, %lld, %s}; // vocabulary, begin, end, pad, unknown, part held out",
-              input, file_text(g, source->vocabulary), (long long)source->begin, (long long)source->end, (long long)source->pad,
-              (long long)source->unknown, name_number(g->arena, source->held_out, TYPE_REAL, true));
-}
-
-// Of inputs that are windows of a sequence or lines: how those lie in the file.
-static void print_windows(const Codegen *g, Text *out) {
-  for (int i = 0; i < g->p->inputs.len; i++) {
-    const DataSource *source = &g->p->model->inputs.at[i].source;
-    if (source->form == FORM_LINES) print_lines(g, i, source, out);
-    if (source->form != FORM_WINDOWS) continue;
-    text_printf(out, "\nstatic const ParccWindows windows_%d = {%lld, %lld, %s, %s}; // shift, stride, part held out for the test split, vocabulary",
-                i, (long long)source->shift, (long long)source->stride,
-                name_number(g->arena, source->held_out, TYPE_REAL, true),
-                file_text(g, source->vocabulary));
-  }
-}
-
-static void print_inputs(const Codegen *g, Text *out) {
-  const Program *p = g->p;
-  print_windows(g, out);
-  text_printf(out, "\nstatic const ParccInput inputs[] = { // name, type, extents of the whole batch, range, files, scale, offset, windows, lines\n");
-  for (int i = 0; i < p->inputs.len; i++) {
-    const Input *input = &p->model->inputs.at[i];
-    const Tensor *tensor = graph_tensor(p->model->train, names_get(&p->model->train->tensor_names, input->name));
-    text_printf(out, "    {\"%s\", %s, %d, {", name_in_string(g->arena, input->name),
-                tensor->type != TYPE_REAL ? "PARCC_INT" : p->model->f64 ? "PARCC_DOUBLE" : "PARCC_FLOAT", tensor->rank);
-    text_printf(out, "%lld", (long long)p->model->batch);
-    for (int d = 1; d < tensor->rank; d++) text_printf(out, ", %lld", (long long)tensor->extent[d]);
-    text_printf(out, "}, %lld, {", (long long)tensor->range);
-    const char *files[3] = {input->source.kind, input->source.train_file, input->source.test_file};
-    for (int f = 0; f < 3; f++) {
-      if (input->source.kind == NULL || files[f] == NULL) text_printf(out, "NULL, ");
-      else text_printf(out, "\"%s\", ", name_in_string(g->arena, files[f]));
-    }
-    const double scale = input->source.kind == NULL ? 1 : input->source.scale;
-    const char *windows = input->source.form == FORM_WINDOWS ? arena_printf(g->arena, "&windows_%d", i) : "NULL";
-    const char *lines = input->source.form == FORM_LINES ? arena_printf(g->arena, "&lines_%d", i) : "NULL";
-    text_printf(out, "%s, %s, %s, %s}},\n", name_number(g->arena, scale, TYPE_REAL, true),
-                name_number(g->arena, input->source.offset, TYPE_REAL, true), windows, lines);
-  }
-  text_printf(out, "};\n");
-}
 
 static const char *rate_text(const Codegen *g, const Expr *e) {
   static const char *const spelling[FN_COUNT] = {
@@ -627,7 +579,7 @@ const char *codegen_print(const Program *program) {
   print_banner("one step", &out);
   text_printf(&out, "%s", text_str(&steps));
   print_banner("the run", &out);
-  print_inputs(g, &out);
+  emit_inputs(program->model, &out);
   print_model(g, &out);
   if (program->measured.len > 0) g->n_predicted = emit_measured(program, &out);
   else if (program->predicted_text != NULL) g->n_predicted = emit_predicted(program, g->procedure, &out);

@@ -79,6 +79,7 @@ typedef struct AstDecl { // parameter or result of a definition; input, param, s
   AstDims dims;
   bool is_int;
   AstExpr *range;        // int < range, or NULL
+  AstExpr *spread;       // of an input: ~ zipf(1.05), or NULL
   AstExpr *value;        // default of an attribute, initialiser of a param or state; or NULL
   AstShard *shard;       // or NULL
   Loc loc;

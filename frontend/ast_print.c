@@ -125,6 +125,10 @@ static void print_decl(const AstDecl *decl, Text *out) {
     text_printf(out, " < ");
     print_expr(decl->range, out);
   }
+  if (decl->spread != NULL) {
+    text_printf(out, " ~ ");
+    print_expr(decl->spread, out);
+  }
   if (decl->value != NULL) {
     text_printf(out, " = ");
     print_expr(decl->value, out);

@@ -58,6 +58,8 @@ int driver_explain(Driver *d, const AstFile *file);
 int driver_sweep(Driver *d, const AstFile *file);
 // parcc profile: writes the program that measures. The exit code.
 int driver_measure(Driver *d, const AstFile *file);
+// parcc data-stats: writes the program that counts lookups. The exit code.
+int driver_count(Driver *d, const AstFile *file);
 int driver_strategies(Driver *d, const AstFile *file);
 
 #endif

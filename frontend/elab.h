@@ -294,6 +294,11 @@ bool elab_is_builtin(const char *name);
 Value elab_builtin(Elab *e, const AstExpr *call);
 Value elab_view(Elab *e, const AstExpr *call);
 
+// ---- inputs (elab_spread.c)
+
+// How the values of an input below `range` are spread, as its declaration says; NULL: it does not, or wrongly, which is reported.
+const Spread *elab_spread(Elab *e, const AstDecl *decl, int64_t range);
+
 // ---- data sources (elab_source.c)
 
 bool elab_is_source(const char *name); // idx, npy, text, ...

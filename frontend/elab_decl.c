@@ -89,6 +89,7 @@ void elab_input(Elab *e, const AstStmt *stmt) {
   }
   Tensor t = tensor_of(e, decl, decl->name, ROLE_INPUT, dims, rank);
   t.range = range;
+  t.spread = elab_spread(e, decl, range);
   elab_set(e, decl->name, value_tensor(graph_add_tensor(e->graph, t)), decl->loc);
   if (find_input(e->model, decl->name) < 0) vec_push(e->arena, &e->model->inputs, (Input){.name = decl->name});
 }

@@ -8,6 +8,7 @@
 
 #include "../codegen/codegen.h"
 #include "../ir/suggest.h"
+#include "../passes/lookups.h"
 #include "../passes/plan_show.h"
 #include "../passes/plan_write.h"
 #include "../passes/profile.h"
@@ -80,6 +81,11 @@ Compilation driver_begin(Driver *d, const AstFile *file, const ElabOptions *elab
   if (diag_errors() > 0) fatal("the prelude has errors");
   c.model = elab_model(d->arena, d->prelude, file, elab);
   if (diag_errors() > 0) c.model = NULL;
+  if (c.model == NULL) return c;
+  const Lookups lookups = lookups_find(d->arena, c.model->train);
+  Problems problems = {.arena = d->arena};
+  lookups_give_spreads(c.model, &lookups, o->data_stats, &problems);
+  if (diag_problems(&problems)) c.model = NULL;
   return c;
 }
 
@@ -310,6 +316,7 @@ static int compile(Driver *d) {
   if (!end_stage(d, STAGE_PARSE, file, NULL, &code)) return code;
 
   if (o->measure) return driver_measure(d, file);
+  if (o->count) return driver_count(d, file);
   if (o->strategies != NULL) return driver_strategies(d, file);
   if (o->compare) return driver_compare(d, file);
   if (o->explain != NULL) return driver_explain(d, file);

@@ -77,6 +77,8 @@ static int apply_machine(Parser *p, const char *value) { return options_take_mac
 
 static int apply_profile(Parser *p, const char *value) { return options_take_profile(p->arena, value, p->options); }
 
+static int apply_data_stats(Parser *p, const char *value) { return options_take_data_stats(p->arena, value, p->options); }
+
 static int apply_profile_out(Parser *p, const char *value) {
   if (value[0] == '\0') return misuse("--profile-out: the name of the file is empty");
   p->options->profile_out = value;
@@ -328,6 +330,7 @@ static const OptionSpec table[] = {
     {0, "machine", "NAME|FILE", apply_machine, "the machine the program is for: a name (--machine=list prints them), or a file like those of samples/machines"},
     {0, "profile", "FILE", apply_profile, "times of operators and collectives that were measured on the machine: they count in place of formulas"},
     {0, "profile-out", "FILE", apply_profile_out, "write a profile of the plan's operators, as predicted; a program is written only with -o"},
+    {0, "data-stats", "FILE", apply_data_stats, "how often rows of tables are looked up, as a program of parcc data-stats has counted it: rows that come up several times in a step count once"},
     {0, "devices", "N", apply_devices, "how many of its devices are used (default all); without --machine as --ranks"},
     {0, "ranks", "N", apply_ranks, "how many devices the program is for (default 1)"},
     {0, "mesh", "AXIS=N,...", apply_mesh, "the devices as a product of axes, slowest first (default data=RANKS, or that of the machine)"},
@@ -381,11 +384,12 @@ static int apply_help(Parser *p, const char *value) {
   (void)value;
   puts("usage: parcc MODEL.dnn [-o OUT.cu] [options]\n"
        "       parcc profile MODEL.dnn -o OUT.cu --machine=NAME [options]\n"
+       "       parcc data-stats MODEL.dnn -o OUT.cu [options]\n"
        "       parcc detect -o OUT.cu\n"
        "       parcc plan diff A.plan B.plan\n\n"
        "Compiles the description of a neural network to a CUDA/cuBLAS/NCCL C program that\n"
        "trains it on several devices. MODEL.dnn may be '-': standard input. 'detect' writes a program\n"
-       "that prints a machine file of what it is started on. 'plan diff' lists what differs between\n"
+       "that prints a machine file of what it is started on, 'data-stats' one that counts lookups in data. 'plan diff' lists what differs between\n"
        "two plans; exit code 0: nothing, 1: something, 2: a file is at fault.\n\noptions:");
   for (int i = 0; i < TABLE_LEN; i++) {
     const OptionSpec *spec = &table[i];
@@ -470,7 +474,8 @@ int options_parse(Arena *arena, int argc, char **argv, const DriverStage *stages
   Parser p = {arena, options, stages, n_stages, NEW_ARRAY(arena, bool, TABLE_LEN)};
   bool only_names = false; // after "--"
   options->measure = argc > 1 && str_eq(argv[1], "profile");
-  for (int i = options->measure ? 2 : 1; i < argc; i++) {
+  options->count = argc > 1 && str_eq(argv[1], "data-stats");
+  for (int i = options->measure || options->count ? 2 : 1; i < argc; i++) {
     const char *arg = argv[i];
     int code;
     if (only_names || arg[0] != '-' || arg[1] == '\0') code = take_model(&p, arg);

@@ -2,6 +2,7 @@
 #ifndef PARCC_FRONTEND_OPTIONS_H
 #define PARCC_FRONTEND_OPTIONS_H
 
+#include "../ir/data_stats.h"
 #include "../ir/layout.h"
 #include "../ir/machine.h"
 #include "../ir/plan.h"
@@ -54,6 +55,9 @@ typedef struct Options {
   const char *stop_after; // or NULL
   const char *strategies; // of which operators; NULL: not asked for
   bool measure;            // parcc profile: the program measures
+  bool count;              // parcc data-stats: the program counts lookups
+  const DataStats *data_stats; // as it did, or NULL
+  const char *data_stats_in;   // that it was read from, or NULL
   const Profile *profile;  // of the machine, or NULL
   const char *profile_in;  // that it was read from, or NULL
   const char *profile_out; // path, or "-": standard output; NULL: not given
@@ -75,6 +79,8 @@ int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int options_take_machine(Arena *arena, const char *value, Options *options);
 // Measured times of its operators, from a file. The same.
 int options_take_profile(Arena *arena, const char *path, Options *options);
+// Counts of lookups, from a file. The same.
+int options_take_data_stats(Arena *arena, const char *path, Options *options);
 // The mesh of so many of its devices. Returns NULL, or why there is none.
 const char *options_mesh_of(Arena *arena, const Machine *machine, int64_t devices, Mesh *mesh);
 // Gives the machine its profile; neither goes without a machine. The same.

@@ -63,6 +63,7 @@ static NamedFiles list_files(Arena *arena, const Options *o, const DriverStage *
   add_file(arena, &files, "the model", o->model, "the model", false);
   add_file(arena, &files, "--machine", o->machine_file, "the machine", false);
   add_file(arena, &files, "--profile", o->profile_in, "the profile that is read", false);
+  add_file(arena, &files, "--data-stats", o->data_stats_in, "the counts that are read", false);
   add_file(arena, &files, "--plan-in", o->plan_in, "the plan that is read", false);
   add_file(arena, &files, o->out != NULL ? "-o" : "the default -o", options_program(arena, o), "the program", true);
   add_file(arena, &files, "--plan-out", o->plan_out, "the plan", true);

@@ -1,4 +1,4 @@
-// --machine: from a name or a file to the machine, and from it to the mesh.
+// --machine: from a name or a file to the machine, and from it to the mesh; and what was measured, on it and in data.
 #include "../ir/suggest.h"
 #include "diag.h"
 #include "options.h"
@@ -48,6 +48,18 @@ int options_take_profile(Arena *arena, const char *path, Options *options) {
   *profile = profile_read(path, text, len, &problems);
   options->profile = profile;
   options->profile_in = path;
+  return diag_problems(&problems) ? EXIT_INPUT : -1;
+}
+
+int options_take_data_stats(Arena *arena, const char *path, Options *options) {
+  size_t len;
+  const char *text = input_source(arena, path, path, &len);
+  if (text == NULL) return EXIT_INPUT;
+  Problems problems = {.arena = arena};
+  DataStats *stats = NEW(arena, DataStats);
+  *stats = data_stats_read(path, text, len, &problems);
+  options->data_stats = stats;
+  options->data_stats_in = path;
   return diag_problems(&problems) ? EXIT_INPUT : -1;
 }
 

@@ -54,7 +54,7 @@ int options_take_sweep(Arena *arena, const char *value, Sweep *sweep) {
 
 // What else would be printed or written, or NULL.
 static const char *other_output(const Options *o) {
-  return o->out != NULL && !o->measure ? "-o"
+  return o->out != NULL && !o->measure && !o->count ? "-o"
          : o->plan_out != NULL       ? "--plan-out"
          : o->profile_out != NULL    ? "--profile-out"
          : o->dot != NULL            ? "--dot"
@@ -73,6 +73,7 @@ static const char *other_output(const Options *o) {
 static int list_reports(const Options *o, const char **report) {
   int n = 0;
   if (o->measure) report[n++] = "parcc profile";
+  if (o->count) report[n++] = "parcc data-stats";
   if (o->compare) report[n++] = "--compare";
   if (o->explain != NULL) report[n++] = "--explain";
   if (o->sweep.parameter != NULL) report[n++] = "--sweep";
@@ -81,7 +82,7 @@ static int list_reports(const Options *o, const char **report) {
 }
 
 int options_check_reports(const Options *o) {
-  const char *report[5], *other = other_output(o);
+  const char *report[6], *other = other_output(o);
   const int n = list_reports(o, report);
   const bool several = o->measure || o->compare || o->sweep.parameter != NULL;
   if (o->candidates && o->explain == NULL) return misuse("--candidates goes with --explain");
@@ -89,9 +90,10 @@ int options_check_reports(const Options *o) {
   if (o->searches.len > 1 && !several) return misuse("--search: several planners go with --compare, --sweep or parcc profile");
   if (n == 0) return -1;
   if (n > 1) return misuse("%s and %s are two reports", report[0], report[1]);
-  if (o->machine == NULL && o->strategies == NULL)
+  if (o->machine == NULL && o->strategies == NULL && !o->count)
     return misuse("%s needs --machine: what a plan costs depends on it (--machine=list prints those that are known)", report[0]);
   if (o->measure && o->out == NULL) return misuse("parcc profile needs -o: where the program that measures is written to");
+  if (o->count && o->out == NULL) return misuse("parcc data-stats needs -o: where the program that counts is written to");
   if (other == NULL && several) other = o->plan_in != NULL && !o->measure ? "--plan-in" : o->plan.kind == PLAN_RANDOM ? "--plan=random" : NULL;
   if (other != NULL) return misuse("%s prints or writes what it is for and nothing else: it does not go with %s", report[0], other);
   if (o->sweep.of_devices && (o->mesh_given || o->ranks > 0 || o->devices > 0))

@@ -62,7 +62,7 @@ enum { MAX_ELSE_IFS = AST_MAX_NESTING };
 %token <text> NAME "a name" REDUCE "a reduction" STRING "a string"
 %token <number> NUMBER "a number"
 
-%type <expr> value value_or_pack expr callee range_opt
+%type <expr> value value_or_pack expr callee range_opt spread_opt
 %type <args> arg_list paren_args bracket_args
 %type <decl> decl typed_decl param
 %type <decls> params param_list results result_list
@@ -227,6 +227,11 @@ range_opt:
     %empty                       { $$ = NULL; }
   | '<' value                    { $$ = $2; }
   ;
+/* ~ uniform, ~ zipf(1.05) */
+spread_opt:
+    %empty                       { $$ = NULL; }
+  | '~' value                    { $$ = $2; }
+  ;
 
 block:
     '{' stmts '}'                { $$ = $2; }
@@ -250,7 +255,7 @@ stmt:
       $$ = parse_stmt(p, AST_INDEX_STMT, @1); $$->decl = *parse_decl(p, @1, $1, $2); $$->value = $4; }
   | NAME bracket_args shard '=' value semi {
       $$ = parse_stmt(p, AST_INDEX_STMT, @1); $$->decl = *parse_decl(p, @1, $1, $2); $$->decl.shard = $3; $$->value = $5; }
-  | INPUT typed_decl semi        { $$ = parse_stmt(p, AST_INPUT, @1); $$->decl = *$2; }
+  | INPUT typed_decl spread_opt semi { $$ = parse_stmt(p, AST_INPUT, @1); $$->decl = *$2; $$->decl.spread = $3; }
   | PARAM typed_decl '=' value semi { $$ = parse_stmt(p, AST_PARAM, @1); $$->decl = *$2; $$->decl.value = $4; }
   | STATE typed_decl '=' value semi { $$ = parse_stmt(p, AST_STATE, @1); $$->decl = *$2; $$->decl.value = $4; }
   | UPDATE decl '=' value semi   { $$ = parse_stmt(p, AST_UPDATE, @1); $$->decl = *parse_no_shard($2); $$->value = $4; }

@@ -6,6 +6,7 @@
 
 #include "expr.h"
 #include "layout.h"
+#include "spread.h"
 
 typedef enum Role {
   ROLE_VALUE,    // computed by an operator
@@ -23,6 +24,8 @@ typedef struct Tensor {
   int64_t extent[IR_MAX_RANK];
   const char *dim[IR_MAX_RANK]; // dimension names
   int64_t range;                // integers: values lie in [0, range); 0: unknown
+  const Spread *spread;         // of an input of integers: how its values spread over [0, range); of a table, and of what is as long: how the
+                                // places of a step that choose its rows do. NULL: unknown
   int producer;                 // operator that computes it, or -1
   int of;                       // ROLE_GRADIENT: the parameter; STATE of an optimizer: the parameter it belongs to; VALUE: the one whose
                                 // gradient it has as rows; INPUT: the one of which it is the whole batch, where that comes in

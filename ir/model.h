@@ -39,6 +39,12 @@ typedef struct Shard {
   Loc loc;
 } Shard;
 
+// A table of which it is known how often its rows are looked up (ir/spread.h).
+typedef struct TableUse {
+  const char *name;
+  double rows, places, distinct; // of the table; that choose one in a step; the different ones that they are expected to choose
+} TableUse;
+
 typedef struct Model {
   const char *name;
   const char *source; // path of the model text as given
@@ -49,6 +55,7 @@ typedef struct Model {
   Graph *eval;  // forward with training = false: losses and metrics
   VEC(Input) inputs;
   const char *sampled_input; // the input whose next value eval->sampled tells, or NULL: no language model
+  VEC(TableUse) tables; // in the order of their first lookups (passes/lookups.c)
   VEC(Shard) shards; // shard number s of operators and tensors is shards.at[s - 1]
   int64_t batch; // extent of the first dimension of every input
   const Expr *learning_rate; // of run scalars only; NULL: nothing is trained

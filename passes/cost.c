@@ -2,7 +2,8 @@
 // nothing is taken to overlap.
 //
 //   operator      as measured, if a profile says so, but for updates of single rows; else
-//                 max(operations / (rate * efficiency), bytes / bandwidth of the memory), at least the launch of a kernel
+//                 max(operations / (rate * efficiency), bytes / bandwidth of the memory), at least the launch of a kernel; of a table
+//                 that places choose rows of, the bytes of the different rows that they are expected to choose (ir/spread.h)
 //   ring          launch + rounds * sum over levels (hops * latency) + bytes * seconds a byte of the slowest level
 //   tree          the same with twice the depth in place of hops, and bytes that no rank keeps back; the cheaper one of both
 //   messages      the same with what a rank sends out of each unit, and as many latencies as messages that do not go at once
@@ -234,6 +235,23 @@ static double bytes_of(const CostModel *model, const Graph *graph, int tensor, c
   return fmin((double)layout_elements(model->mesh, &shape, layout), most) * cost_element(model, t->type);
 }
 
+// The elements of a table of which places choose rows, here of the part that a rank has: those of each different row (ir/spread.h).
+// Negative: it is none, or nothing is known of it.
+static double chosen_elements(const CostModel *model, const Graph *graph, const Op *op, int tensor, double points) {
+  const Tensor *t = graph_tensor(graph, tensor);
+  const int row = t->spread == NULL || t->rank == 0 ? -1 : tensor == op->out ? 0 : sharding_dim_of(graph, op, tensor, 0);
+  Pin pin[IR_MAX_DIMS];
+  double extent[IR_MAX_DIMS], places = 1;
+  int p = op_pins(op, pin) - 1;
+  while (p >= 0 && (row < 0 || pin[p].dim != row)) p--;
+  if (p < 0) return -1;
+  cost_block(model, op, extent);
+  for (int d = 0; d < op->n_dims; d++)
+    if (expr_uses_dim(pin[p].at, d)) places *= extent[d];
+  const double rows = (double)t->extent[0];
+  return places > 0 ? spread_distinct(t->spread, rows, places) * extent[row] / rows * points / places : 0;
+}
+
 // Of a call all arguments, of anything else what it reads, no more than once for every point where it does something, and its
 // result. What is inlined stays in registers, but a sum is added to what is there.
 static double op_bytes(const CostModel *model, const Graph *graph, const Op *op, const Reads *reads, double points) {
@@ -241,10 +259,14 @@ static double op_bytes(const CostModel *model, const Graph *graph, const Op *op,
   for (int i = 0; i < reads->n; i++) {
     if (graph_tensor(graph, reads->tensor[i])->inlined) continue;
     const Layout layout = sharding_operand(graph, op, reads->tensor[i], model->mesh);
-    bytes += bytes_of(model, graph, reads->tensor[i], &layout, points * reads->count[i]);
+    const double chosen = chosen_elements(model, graph, op, reads->tensor[i], points);
+    bytes += bytes_of(model, graph, reads->tensor[i], &layout, (chosen >= 0 ? chosen : points) * reads->count[i]);
   }
   const Layout result = sharding_result(graph, op, 0, model->mesh);
-  if (cost_scatters_in_place(model, graph, op)) return bytes + 2 * points * cost_element(model, graph_tensor(graph, op->out)->type);
+  if (cost_scatters_in_place(model, graph, op)) {
+    const double chosen = chosen_elements(model, graph, op, op->out, points);
+    return bytes + 2 * (chosen >= 0 ? chosen : points) * cost_element(model, graph_tensor(graph, op->out)->type);
+  }
   return graph_tensor(graph, op->out)->inlined ? bytes : bytes + bytes_of(model, graph, op->out, &result, INFINITY);
 }
 

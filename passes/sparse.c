@@ -213,7 +213,9 @@ static int change_rows(const Sparse *s, const Update *update, int rows, int sums
   op.reduce = REDUCE_SUM;
   op.body = expr_call(arena, FN_mul, equal(arena, at(graph, rows, rank), expr_index(arena, index_dim(0))),
                       of_rows(s, expr_substitute(arena, update->change, by, rank), sums), NULL);
-  return graph_add_compute(graph, op, arena_printf(arena, "%s.change", graph_tensor(graph, update->stored)->name));
+  const int change = graph_add_compute(graph, op, arena_printf(arena, "%s.change", graph_tensor(graph, update->stored)->name));
+  graph_tensor(graph, change)->spread = graph_tensor(graph, update->stored)->spread = graph_tensor(graph, s->param)->spread;
+  return change;
 }
 
 // What is stored and its change take the place of the update.

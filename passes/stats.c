@@ -88,6 +88,20 @@ static void json_traffic(Json *json, const char *key, const Traffic *traffic) {
   json_close_object(json);
 }
 
+static void json_tables(Json *json, const Model *model) {
+  if (model->tables.len == 0) return;
+  json_open_object(json, "tables");
+  for (int i = 0; i < model->tables.len; i++) {
+    const TableUse *t = &model->tables.at[i];
+    json_open_object(json, t->name);
+    json_count(json, "rows", t->rows);
+    json_count(json, "lookups", t->places);
+    json_real(json, "distinct_rows", t->distinct);
+    json_close_object(json);
+  }
+  json_close_object(json);
+}
+
 void json_step_communication(Json *json, const Program *p) {
   const Traffic traffic = traffic_of_step(p);
   json_traffic(json, "step_communication", &traffic);
@@ -106,6 +120,7 @@ static const char *print_json(const Compilation *c, const Stats *s) {
   json_count(&json, "activation_bytes", (double)s->activations);
   json_count(&json, "peak_bytes", (double)s->peak);
   json_count(&json, "peak_lower_bound_bytes", (double)s->lower_bound);
+  json_tables(&json, c->model);
   json_step_communication(&json, c->program);
   json_traffic(&json, "report_communication", &s->report);
   if (c->cost != NULL) {
@@ -126,6 +141,14 @@ static void print_traffic(Text *text, const char *of, const Traffic *traffic) {
     text_printf(text, "%-34s  %-14s %4d times, %.0f bytes of the busiest rank\n", first ? of : "", reshard_name((ReshardKind)kind),
                 traffic->count[kind], traffic->bytes[kind]);
     first = false;
+  }
+}
+
+static void print_tables(Text *text, const Model *model) {
+  for (int i = 0; i < model->tables.len; i++) {
+    const TableUse *t = &model->tables.at[i];
+    text_printf(text, "%-34s  %s: %.0f of %.0f (%.3g %%), by %.0f lookups\n", i == 0 ? "rows that a step looks up" : "", t->name, t->distinct, t->rows,
+                100 * t->distinct / t->rows, t->places);
   }
 }
 
@@ -152,6 +175,7 @@ static const char *print_text(const Compilation *c, const Stats *s) {
   text_printf(&text, "activations per rank (bytes)        %lld\n", (long long)s->activations);
   text_printf(&text, "peak memory per rank (bytes)        %lld\n", (long long)s->peak);
   text_printf(&text, "  largest sum of live tensors       %lld\n", (long long)s->lower_bound);
+  print_tables(&text, c->model);
   print_traffic(&text, "communication of a training step", &s->step);
   print_traffic(&text, "  and of a report on it", &s->report);
   if (c->cost != NULL) print_predicted(&text, &c->predicted, c->machine);

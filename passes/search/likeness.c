@@ -35,6 +35,21 @@ static int64_t flags_of(const Script *w, int tensor) {
          (int)t->type << 10 | is_again_by_group(w, t) << 15 | t->again_above << 16;
 }
 
+static void add_double(Script *w, double value) {
+  int64_t word;
+  memcpy(&word, &value, sizeof word);
+  add(w, word);
+}
+
+// A negative word, which nothing else begins with that can stand in its place.
+static void add_spread(Script *w, const Spread *spread) {
+  add(w, -1 - spread->n);
+  for (int i = 0; i < spread->n; i++) {
+    add_double(w, spread->classes[i].rows);
+    add_double(w, spread->classes[i].share);
+  }
+}
+
 static void add_tensor(Script *w, int tensor);
 
 // What takes its value at the end of a step, if the group has a say in how that lies.
@@ -60,6 +75,7 @@ static void add_tensor(Script *w, int tensor) {
   add(w, flags_of(w, tensor));
   add(w, t->rank);
   for (int d = 0; d < t->rank; d++) add(w, t->extent[d]);
+  if (t->spread != NULL) add_spread(w, t->spread);
   add_stores(w, tensor);
 }
 
@@ -69,12 +85,6 @@ static void add_index(Script *w, const Index *index) {
   add(w, index->base);
   add(w, index->div);
   for (int d = 0; d < w->n_dims; d++) add(w, index->coef[d]);
-}
-
-static void add_double(Script *w, double value) {
-  int64_t word;
-  memcpy(&word, &value, sizeof word);
-  add(w, word);
 }
 
 // Which random number, and which number of the run, does not matter.

@@ -247,15 +247,18 @@ void options_print_help(const ParccModel *model) {
   printf("Usage: ");
   if (model->ranks > 1) printf("%sN ", world_launcher());
   printf("%s --data DIR|synthetic [OPTION]...\n", model->name);
-  if (model->measures) printf("Measures operators of the network of %s, and prints their times as a profile", model->source);
+  const bool reads = model->n_inputs > 0 && model->inputs[0].source.kind != NULL;
+  if (model->measures && reads) printf("Counts which rows of its tables the network of %s looks up in data, and prints that for parcc --data-stats", model->source);
+  else if (model->measures) printf("Measures operators of the network of %s, and prints their times as a profile", model->source);
   else
     printf("Trains the network of %s on %d rank%s, %ld samples a step", model->source, model->ranks, model->ranks == 1 ? "" : "s",
            model->batch);
   if (model->ranks > 1) printf(" (N must be %d)", model->ranks);
-  if (model->steps > 0) printf("; %ld steps by default", model->steps);
+  if (model->measures && reads) printf("; no steps");
+  else if (model->steps > 0) printf("; %ld steps by default", model->steps);
   else if (model->epochs > 0) printf("; %ld epoch%s by default", model->epochs, model->epochs == 1 ? "" : "s");
   printf(".\n");
-  if (model->measures) printf("Started on several ranks (%sN) it also measures collectives between them.\n", world_launcher());
+  if (model->measures && !reads) printf("Started on several ranks (%sN) it also measures collectives between them.\n", world_launcher());
   printf("\n");
   for (int i = 0; i < N_OPTIONS; i++) {
     char head[64];

@@ -122,7 +122,7 @@ typedef struct {
   const char *whole_batches; // an operator that needs all samples of a batch, so that an evaluation takes whole batches only
                              // and says what it leaves out; NULL: the last batch may be smaller
   int sampled;               // the input, integers [batch, time], that --sample generates; -1: none
-  bool measures;             // it trains nothing, but prints a profile (parcc_laps), and nothing else; on any number of ranks
+  bool measures;             // it trains nothing, but prints a profile (parcc_laps) or the like, and nothing else; on any number of ranks
 } ParccModel;
 
 // PARCC_STATE: running statistics and the like; PARCC_OPTIMIZER: what the optimizer remembers, which --init does not take.
@@ -284,6 +284,16 @@ void parcc_laps(const ParccPredicted *operators, const int *places, int n);
 // Measures the devices of all ranks and the links between them, and prints them on standard output as a machine file: of several ranks on
 // one host a level "node", of several hosts a level "cluster".
 void parcc_detect(void);
+
+// Integers of an input that choose rows of a table, and where they stand in it.
+typedef struct {
+  const char *table;
+  long rows;               // of the table
+  int input;               // in ParccModel.inputs
+  long at[PARCC_MAX_RANK]; // the one place along each dimension of the input; -1: all
+} ParccLookup;
+// Counts the rows that the samples of the training split look up, and prints that on standard output for parcc --data-stats.
+void parcc_data_stats(const ParccLookup *lookups, int n);
 
 // Writes --save, prints the summary, gives everything back. Returns the exit code of the program, 0.
 int parcc_finish(void);
