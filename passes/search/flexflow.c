@@ -5,14 +5,15 @@
 // - The search (section 6.2) begins with data parallelism, with what experts do (one weird trick), at random and, here, with the strategy
 //   of optcnn, so that what it finds takes no longer than any of these.
 // - From each of them it first goes down: the layers, last first, change along one axis of the mesh where that makes the strategy better,
-//   until no such change does.
+//   until no such change does. Where there are too many layers for that it ends when half of what it spent brought little. Where two
+//   starts lead to strategies that take the same the search ends; those that take far longer than the best are left out.
 // - Then chains of Metropolis-Hastings go on from where each start led: a layer drawn at random gets another configuration, drawn at random,
 //   or one that differs along one axis, with some of those behind it where they did the same as it, too; that is as likely there as
 //   back. The change stays with probability min(1, exp(beta * (time - new time))). The authors do not say what beta is. Here it grows,
 //   then the chain goes down as above, and beta begins again: a round.
-// - As with the authors a chain ends when its budget is spent, or when half of what it spent was without a better strategy; and where three
-//   starts led to strategies that take the same the search ends. What is spent is counted, not measured. Where going down
-//   takes more than its own budget, as with many layers on few devices, there is no chain.
+// - As with the authors a chain ends when its budget is spent, or when half of what it spent was without a better strategy; where three
+//   chains led to strategies that take the same the search ends. What is spent is counted, not measured. Where going down did not
+//   come to its end there is no chain.
 //
 // Chains draw numbers of their own. Of strategies that take the same the first is taken.
 #include "../sim/strategy.h"
@@ -25,11 +26,14 @@
 
 enum {
   MOST_STARTS = 4,
-  AGREED = 3, // starts that led to the same
+  AGREED_DOWN = 2, // starts that led to the same by going down,
+  AGREED = 3,      // and with chains
+  FAR = 2,         // times as long as the best
   // Tasks and orders of tasks that are looked at:
   DOWN_EFFORT = 100 * 1000,       // going down from one start, for each device
   CHAIN_EFFORT = 2500 * 1000,     // by a chain, for each device ...
-  MOST_EFFORT = 40 * 1000 * 1000, // ... but no more than so much in all: about a second
+  MOST_EFFORT = 40 * 1000 * 1000, // ... but no more than so much in all: some seconds
+  LEAST_DOWN = 8,                 // going down goes on for this part of its effort, whatever it brings
   MANY_DEVICES = 64,              // of more, whose tasks are in no cache any more, the less the more they are
   LEAST_ROUNDS = 60,              // of a chain
   ROUND = 2,                      // proposals of a round, for each way to use an axis in a layer
@@ -38,6 +42,7 @@ enum {
 // 1 / (beta * time of the best strategy): what a strategy may take longer, as a share, to stay with a chance of 1 in e. When a round begins, every
 // other time each; at its end so much of that.
 static const double HOT = 0.05, WARM = 0.02, COLD = 0.1;
+static const double GAIN = 0.001; // what is not little: a share of the time
 
 typedef struct Chain {
   Strategy *strategy;
@@ -50,10 +55,11 @@ typedef struct Chain {
 
 typedef struct Start {
   const char *name;
-  const Configuration *from, *to; // by layer; to where it led
+  const Configuration *from, *to; // by layer; to where it led: so far to itself
   int64_t time, down;             // what they take
   int64_t effort;                 // to get there
-  bool goes_on;                   // it got there: no change of one layer makes it better
+  bool tried;                     // it went down, or another one like it
+  bool goes_on;                   // it got to its end: no change of one layer makes it better
 } Start;
 
 typedef struct Hunt {
@@ -123,12 +129,18 @@ static bool goes_down(Hunt *hunt, Chain *chain, int layer, int axis) {
   return strategy_time(chain->strategy) < was;
 }
 
-// Until no change of one layer along one axis makes the strategy better, or `most` is spent: false.
+// Until no change of one layer along one axis makes the strategy better: true. Or `most` is spent; or half of what was spent, and more than the
+// least, without a gain, where at this pace not all layers will be looked at.
 static bool go_down(Hunt *hunt, Chain *chain, int64_t most) {
   const int n = hunt->layers->list.len;
+  const int64_t began = spent(chain);
+  int64_t gained = began, time = strategy_time(chain->strategy);
   int same = 0; // layers since the last that changed
-  for (int l = n - 1; same < n; l = (l + n - 1) % n) {
-    if (spent(chain) > most || is_late(hunt)) break;
+  for (int l = n - 1, seen = 0; same < n; l = (l + n - 1) % n, seen++) {
+    const int64_t now = spent(chain);
+    if (now > most || is_late(hunt)) break;
+    if ((double)strategy_time(chain->strategy) < (1 - GAIN) * (double)time) gained = now, time = strategy_time(chain->strategy);
+    if ((now - began) * n > (most - began) * seen && now - gained > max_i64(gained - began, (most - began) / LEAST_DOWN)) break;
     same++;
     for (int a = 0; a < hunt->mesh->n_axes; a++)
       if (goes_down(hunt, chain, l, a)) same = 0;
@@ -148,24 +160,51 @@ static const Start *start_like(const Hunt *hunt, const Configuration *from) {
   return NULL;
 }
 
-static Start start_new(Hunt *hunt, const Configuration *from) {
+static int64_t time_of_strategy(Hunt *hunt, const Configuration *of) {
   Arena *arena = arena_new();
-  Chain chain = chain_new(hunt, arena, from, 0);
-  Start start = {.from = from, .time = chain.best_time};
-  start.goes_on = go_down(hunt, &chain, most_effort(hunt, DOWN_EFFORT));
-  start.to = arena_copy(hunt->arena, chain.best, sizeof *chain.best * (size_t)hunt->layers->list.len);
-  start.down = chain.best_time;
-  start.effort = spent(&chain);
+  const int64_t time = strategy_time(strategy_new(arena, hunt->tasks, of));
   arena_free(arena);
-  return start;
+  return time;
+}
+
+static void note_start(Hunt *hunt, const Start *start) {
+  if (start->down >= hunt->best_time) return;
+  hunt->best = start->to;
+  hunt->best_time = start->down;
 }
 
 static void add_start(Hunt *hunt, const char *name, const Configuration *from) {
   const Start *known = start_like(hunt, from);
-  Start start = known != NULL ? *known : start_new(hunt, from);
-  start.name = name;
-  if (known != NULL) start.goes_on = false;
-  hunt->starts[hunt->n_starts++] = start;
+  const int64_t time = known != NULL ? known->time : time_of_strategy(hunt, from);
+  Start *start = &hunt->starts[hunt->n_starts++];
+  *start = (Start){.name = name, .from = from, .to = from, .time = time, .down = time, .tried = known != NULL};
+  note_start(hunt, start);
+}
+
+static void go_down_from(Hunt *hunt, Start *start) {
+  Arena *arena = arena_new();
+  Chain chain = chain_new(hunt, arena, start->from, 0);
+  start->tried = true;
+  start->goes_on = go_down(hunt, &chain, most_effort(hunt, DOWN_EFFORT));
+  start->to = arena_copy(hunt->arena, chain.best, sizeof *chain.best * (size_t)hunt->layers->list.len);
+  start->down = chain.best_time;
+  start->effort = spent(&chain);
+  note_start(hunt, start);
+  arena_free(arena);
+}
+
+// Whether so many led to what is best.
+static bool starts_agree(const Hunt *hunt, int most) {
+  int n = 0;
+  for (int s = 0; s < hunt->n_starts; s++) n += hunt->starts[s].down == hunt->best_time && hunt->starts[s].to != hunt->starts[s].from;
+  return n >= most;
+}
+
+// The first, and of those that were not tried the ones that are not far from the best. False: so many led to the same that it is no use.
+static bool go_down_from_all(Hunt *hunt) {
+  for (int s = 0; s < hunt->n_starts && !starts_agree(hunt, AGREED_DOWN); s++)
+    if (!hunt->starts[s].tried && (s == 0 || hunt->starts[s].time / FAR < hunt->best_time)) go_down_from(hunt, &hunt->starts[s]);
+  return !starts_agree(hunt, AGREED_DOWN);
 }
 
 static void start_from_plan(Hunt *hunt, PlanSourceKind kind) {
@@ -189,21 +228,6 @@ static void start_at_random(Hunt *hunt) {
   Draw draw = draw_new(hunt, MOST_STARTS);
   for (int l = 0; l < hunt->layers->list.len; l++) start[l] = soap_draw(&draw, &hunt->layers->list.at[l], hunt->mesh);
   add_start(hunt, "random", start);
-}
-
-static void find_best(Hunt *hunt) {
-  hunt->best_time = INT64_MAX;
-  for (int s = 0; s < hunt->n_starts; s++) {
-    if (hunt->starts[s].down >= hunt->best_time) continue;
-    hunt->best = hunt->starts[s].to;
-    hunt->best_time = hunt->starts[s].down;
-  }
-}
-
-static bool starts_agree(const Hunt *hunt) {
-  int n = 0;
-  for (int s = 0; s < hunt->n_starts; s++) n += hunt->starts[s].down == hunt->best_time && hunt->starts[s].goes_on;
-  return n >= AGREED;
 }
 
 // ---- chains --------------------------------------------------------------------------------------------------------
@@ -272,11 +296,9 @@ static void run_chain(Hunt *hunt, Start *start) {
   for (int round = 0; (round < LEAST_ROUNDS || 2 * chain.found > spent(&chain)) && goes_on(hunt, &chain); round++)
     run_round(hunt, &chain, length, round % 2 == 0 ? HOT : WARM);
   hunt->chains++;
+  start->to = arena_copy(hunt->arena, chain.best, sizeof *chain.best * (size_t)hunt->layers->list.len);
   start->down = chain.best_time;
-  if (chain.best_time < hunt->best_time) {
-    hunt->best = arena_copy(hunt->arena, chain.best, sizeof *chain.best * (size_t)hunt->layers->list.len);
-    hunt->best_time = chain.best_time;
-  }
+  note_start(hunt, start);
   arena_free(arena);
 }
 
@@ -292,12 +314,14 @@ static const char *starts_text(const Hunt *hunt) {
 }
 
 static void hunt_best(Hunt *hunt) {
+  hunt->best_time = INT64_MAX;
   start_from_plan(hunt, PLAN_DATA);
-  start_from_plan(hunt, PLAN_OWT);
   start_from_optcnn(hunt);
+  start_from_plan(hunt, PLAN_OWT);
+  if (!go_down_from_all(hunt)) return;
   start_at_random(hunt);
-  find_best(hunt);
-  for (int s = 0; s < hunt->n_starts && !starts_agree(hunt); s++)
+  if (!go_down_from_all(hunt)) return;
+  for (int s = 0; s < hunt->n_starts && !starts_agree(hunt, AGREED); s++)
     if (hunt->starts[s].goes_on) run_chain(hunt, &hunt->starts[s]);
 }
 

@@ -19,6 +19,11 @@ int link_number(const LayerTasks *layers, int level, int from) {
   return machine->level[level].shared ? from / machine_unit(machine, level - 1) : from;
 }
 
+int link_of(const LayerTasks *layers, int from, int to) {
+  const int level = link_level(layers, from, to);
+  return level * layers->n_ranks + link_number(layers, level, from);
+}
+
 MessageCount message_count_new(Arena *arena, const LayerTasks *layers) {
   return (MessageCount){layers, NEW_ARRAY(arena, int, layers->n_ranks *MACHINE_MAX_LEVELS)};
 }
@@ -45,7 +50,7 @@ static bool cut_alike(const LayerTasks *layers, const Bundle *a, const Bundle *b
 
 static void add_bundle(LayerTasks *layers, const LayerEdge *e) {
   const Graph *graph = layers->costs->graph;
-  Bundle bundle = {.from = e->from, .to = e->to, .tensor = e->made, .gradient = layers->costs->gradient[e->from]};
+  Bundle bundle = {.from = e->from, .to = e->to, .tensor = e->made, .gradient = layers->costs->gradient[e->from] && layers->costs->gradient[e->to]};
   bundle.bytes = cost_element(layers->costs->cost, graph_tensor(graph, e->made)->type);
   bundle.made = layer_access_made(layers->costs, e);
   bundle.read = layer_access_read(layers->costs, e);
@@ -64,6 +69,32 @@ static void add_bundle(LayerTasks *layers, const LayerEdge *e) {
   vec_push(layers->arena, &layers->bundles, bundle);
 }
 
+static void note_access(int64_t *key, const Access *access, int n_dims) {
+  enum { OF_DIM = 6 };
+  for (int d = 0; d < n_dims; d++) {
+    const Cut *cut = &access->cut[d];
+    const int64_t all[OF_DIM] = {access->dim[d], cut->units, cut->scale, cut->before, cut->after, cut->div};
+    memcpy(&key[d * OF_DIM], all, access->dim[d] >= 0 ? sizeof all : sizeof all[0]);
+  }
+}
+
+// By how they are cut, what of, and how many bytes.
+static void find_alike(LayerTasks *layers) {
+  enum { OF_ACCESS = 6 * LAYER_MAX_DIMS };
+  Numbers alike = {.arena = layers->arena};
+  for (int i = 0; i < layers->bundles.len; i++) {
+    Bundle *b = &layers->bundles.at[i];
+    const Tensor *t = graph_tensor(layers->costs->graph, b->tensor);
+    int64_t key[2 * OF_ACCESS + LAYOUT_MAX_RANK + 2] = {0};
+    note_access(key, &b->made, layers->costs->layers->list.at[b->from].dims.len);
+    note_access(key + OF_ACCESS, &b->read, layers->costs->layers->list.at[b->to].dims.len);
+    for (int d = 0; d < t->rank; d++) key[2 * OF_ACCESS + d] = t->extent[d];
+    key[2 * OF_ACCESS + LAYOUT_MAX_RANK] = t->rank;
+    key[2 * OF_ACCESS + LAYOUT_MAX_RANK + 1] = llround(b->bytes);
+    b->like = numbers_of(&alike, key, sizeof key);
+  }
+}
+
 LayerTasks *layer_tasks_new(Arena *arena, LayerCosts *costs) {
   LayerTasks *layers = NEW(arena, LayerTasks);
   const int n = costs->layers->list.len;
@@ -73,6 +104,8 @@ LayerTasks *layer_tasks_new(Arena *arena, LayerCosts *costs) {
   layers->inner = arena_alloc(arena, sizeof *layers->inner * (size_t)n);
   layers->weights = NEW_ARRAY(arena, LayerWeights, n);
   for (int e = 0; e < costs->layers->edges.len; e++) add_bundle(layers, &costs->layers->edges.at[e]);
+  find_alike(layers);
+  layers->messages = message_cache_new(arena, layers->n_ranks);
   for (int l = 0; l < n; l++) layers->weights[l] = layer_weights(costs, l);
   return layers;
 }
@@ -89,8 +122,7 @@ static void add_busy(void *ctx, int from, int to, double elements) {
   Busy *busy = ctx;
   const LayerTasks *layers = busy->count->layers;
   if (from == to) return;
-  const int level = link_level(layers, from, to);
-  double *link = &busy->link[level * layers->n_ranks + link_number(layers, level, from)];
+  double *link = &busy->link[link_of(layers, from, to)];
   *link += message_seconds(busy->count, from, to, elements * busy->bytes);
   busy->most = fmax(busy->most, *link);
 }

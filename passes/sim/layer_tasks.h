@@ -2,6 +2,7 @@
 #ifndef PARCC_PASSES_SIM_LAYER_TASKS_H
 #define PARCC_PASSES_SIM_LAYER_TASKS_H
 
+#include "messages.h"
 #include "strategy.h"
 
 // Gradients of parameters of a layer that the devices along these axes share.
@@ -19,6 +20,7 @@ typedef struct Bundle {
   double bytes;         // of an element of each of them together
   Access made, read;
   bool gradient;        // its gradient goes back
+  int like;             // the same number: they move alike
 } Bundle;
 
 struct LayerTasks {
@@ -30,6 +32,7 @@ struct LayerTasks {
   Ints *bundles_of;      // by layer: those that begin or end there
   VEC(Bundle) *inner;    // by layer: those between its own operators, made in other blocks than they are needed
   LayerWeights *weights; // by layer
+  MessageCache *messages;
   Numbers numbers;       // of a layer's likeness and a configuration -> times
   VEC(LayerTimes) times;
 };
@@ -40,6 +43,7 @@ int64_t time_of(double seconds);
 // The level of the machine over whose links one device sends to another; the number of the link of the level that it leaves over.
 int link_level(const LayerTasks *layers, int from, int to);
 int link_number(const LayerTasks *layers, int level, int from);
+int link_of(const LayerTasks *layers, int from, int to); // its number among those of all levels
 // How many messages each rank sends over links of each level, for moves_visit: ctx is a MessageCount.
 typedef struct MessageCount {
   const LayerTasks *layers;

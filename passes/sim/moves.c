@@ -5,7 +5,7 @@ Holding holding_of(Arena *arena, const Mesh *mesh, const Tensor *tensor, const A
   const Region region = access_region(access, by, mesh->n_axes);
   bool *has = NEW_ARRAY(arena, bool, n);
   Block *block = NEW_ARRAY(arena, Block, n * rank), *blocks = NEW_ARRAY(arena, Block, n);
-  Holding holding = {mesh, rank, has, block, by, 0};
+  Holding holding = {arena, mesh, rank, has, block, by, 0};
   for (int r = 0; r < n; r++) has[r] = configuration_is_on(by, mesh, r);
   for (int d = 0; d < rank; d++) {
     const uint32_t axes = region.dim[d].axes;
@@ -43,11 +43,13 @@ void moves_visit(const Holding *held, const Holding *wanted, bool sums, MoveFn *
   const int n = mesh_ranks(mesh), rank = held->rank;
   const uint32_t free = sums ? held->by->used : held->cut;
   const int parts = mesh_parts(mesh, free);
+  int *part = NEW_ARRAY(held->arena, int, parts);
+  for (int i = 0; i < parts; i++) part[i] = mesh_rank_at(mesh, free, i);
   for (int to = 0; to < n; to++) {
     if (!wanted->has[to]) continue;
     const int base = base_of(held, free, to);
     for (int i = 0; i < parts; i++) {
-      const int from = base + mesh_rank_at(mesh, free, i);
+      const int from = base + part[i];
       const double elements = common(&held->block[from * rank], &wanted->block[to * rank], rank);
       if (elements > 0) visit(ctx, from, to, elements);
     }

@@ -7,6 +7,7 @@
 
 // What of a tensor each rank has, or needs.
 typedef struct Holding {
+  Arena *arena;
   const Mesh *mesh;
   int rank;         // dimensions of the tensor
   const bool *has;  // by rank of the mesh

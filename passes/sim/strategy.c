@@ -18,7 +18,7 @@ typedef struct OwnTasks {
 typedef struct MoveTasks {
   Ints tasks, old_tasks;
   bool changed;
-  bool all_sent[2], old_all_sent[2]; // forward, back: every part that has some of it sends some, or goes on itself
+  int64_t least[2], old_least[2]; // forward, back: what it takes at least to send it (messages.h)
 } MoveTasks;
 
 // What it takes at least until all is done: from the end of a task of a layer on, and from when one can begin.
@@ -30,10 +30,12 @@ struct Strategy {
   Timeline *timeline;
   OwnTasks *own;    // by layer
   MoveTasks *moves; // by bundle
-  VEC(int) changed; // layers, by the change at hand
+  Ints changed, moved; // layers and bundles, by the change at hand
+  bool made_anew;      // their tasks, too
+  int64_t *load;       // by rank: how long what layers do there takes
   int64_t *after;   // [layers][MOMENTS]
   int64_t time, next_time; // kept; of the change at hand
-  int64_t made;            // tasks so far
+  int64_t made;            // tasks so far, and what was looked at to see whether any have to be made
 };
 
 // ---- resources -----------------------------------------------------------------------------------------------------
@@ -42,7 +44,7 @@ struct Strategy {
 static int device(int rank) { return rank; }
 static int stream(const Strategy *s, int rank) { return s->layers->n_ranks + rank; }
 
-static int link_from(const Strategy *s, int level, int rank) { return (2 + level) * s->layers->n_ranks + link_number(s->layers, level, rank); }
+static int link(const Strategy *s, int number) { return 2 * s->layers->n_ranks + number; }
 
 static int n_resources(const LayerTasks *layers) { return (2 + layers->costs->cost->machine->n_levels) * layers->n_ranks; }
 
@@ -104,58 +106,34 @@ static void add_updates(Strategy *s, int layer, const LayerTimes *times) {
   arena_reset(s->scratch);
 }
 
-typedef struct Mover {
-  Strategy *s;
-  int bundle;
-  bool back;
-  const MessageCount *count;
-  bool *sends; // by rank
-} Mover;
+static const Messages *messages_of(const Strategy *s, int bundle, bool back) {
+  const Bundle *b = &s->layers->bundles.at[bundle];
+  return messages_between(s->layers, bundle, back, &s->own[b->from].by, &s->own[b->to].by);
+}
 
-static void add_move(void *ctx, int from, int to, double elements) {
-  const Mover *m = ctx;
-  Strategy *s = m->s;
-  const Bundle *b = &s->layers->bundles.at[m->bundle];
-  const int before = m->back ? s->own[b->to].part[from].backward : s->own[b->from].part[from].forward;
-  const int after = m->back ? s->own[b->from].part[to].backward : s->own[b->to].part[to].forward;
-  if (before == NO_TASK || after == NO_TASK) return;
-  m->sends[from] = true;
-  if (from == to) {
+static void add_move(Strategy *s, int bundle, bool back, const Message *m) {
+  const Bundle *b = &s->layers->bundles.at[bundle];
+  const int before = back ? s->own[b->to].part[m->from].backward : s->own[b->from].part[m->from].forward;
+  const int after = back ? s->own[b->from].part[m->to].backward : s->own[b->to].part[m->to].forward;
+  if (m->from == m->to) {
     timeline_order(s->timeline, before, after);
     return;
   }
-  const int64_t time = time_of(message_seconds(m->count, from, to, elements * b->bytes));
-  const int link = link_from(s, link_level(s->layers, from, to), from);
-  const int moment = m->back ? moment_of(b->from, BEFORE_BACKWARD) : moment_of(b->to, BEFORE_FORWARD);
-  const int move = add_task(s, &s->moves[m->bundle].tasks, time, link, m->back ? MOVE_BACK : MOVE, m->bundle, from, to, moment);
+  const int moment = back ? moment_of(b->from, BEFORE_BACKWARD) : moment_of(b->to, BEFORE_FORWARD);
+  const int move = add_task(s, &s->moves[bundle].tasks, m->time, link(s, m->link), back ? MOVE_BACK : MOVE, bundle, m->from, m->to, moment);
   timeline_order(s->timeline, before, move);
   timeline_order(s->timeline, move, after);
 }
 
-static void add_moves_one_way(Strategy *s, int bundle, bool back, const Holding *held, const Holding *wanted) {
-  MessageCount count = message_count_new(s->scratch, s->layers);
-  moves_visit(held, wanted, back, message_count, &count);
-  Mover mover = {s, bundle, back, &count, NEW_ARRAY(s->scratch, bool, s->layers->n_ranks)};
-  moves_visit(held, wanted, back, add_move, &mover);
-  bool all = true;
-  for (int r = 0; r < s->layers->n_ranks; r++) all &= mover.sends[r] || !held->has[r];
-  s->moves[bundle].all_sent[back] = all;
-}
-
 static void add_moves(Strategy *s, int bundle) {
-  const Bundle *b = &s->layers->bundles.at[bundle];
-  const Mesh *mesh = s->layers->mesh;
-  const Tensor *tensor = graph_tensor(s->layers->costs->graph, b->tensor);
-  const Holding made = holding_of(s->scratch, mesh, tensor, &b->made, &s->own[b->from].by);
-  const Holding read = holding_of(s->scratch, mesh, tensor, &b->read, &s->own[b->to].by);
-  add_moves_one_way(s, bundle, false, &made, &read);
-  if (b->gradient) add_moves_one_way(s, bundle, true, &read, &made);
-  arena_reset(s->scratch);
+  for (int back = 0; back <= s->layers->bundles.at[bundle].gradient; back++) {
+    const Messages *messages = messages_of(s, bundle, back);
+    for (int i = 0; i < messages->list.len; i++) add_move(s, bundle, back, &messages->list.at[i]);
+  }
 }
 
-static void add_own(Strategy *s, int layer, const Configuration *by) {
-  s->own[layer].by = *by;
-  const LayerTimes times = *layer_times(s->layers, layer, by);
+static void add_own(Strategy *s, int layer) {
+  const LayerTimes times = *layer_times(s->layers, layer, &s->own[layer].by);
   add_parts(s, layer, &times);
   add_updates(s, layer, &times);
 }
@@ -168,38 +146,35 @@ static void swap_lists(Ints *a, Ints *b) {
   *b = list;
 }
 
-static void swap_own(OwnTasks *own) {
+static void swap_own_tasks(OwnTasks *own) {
   Part *part = own->part;
-  const Configuration by = own->by;
   own->part = own->old_part;
   own->old_part = part;
-  own->by = own->was;
-  own->was = by;
   swap_lists(&own->tasks, &own->old_tasks);
-}
-
-static void swap_moves(MoveTasks *moves) {
-  bool sent[2];
-  memcpy(sent, moves->all_sent, sizeof sent);
-  memcpy(moves->all_sent, moves->old_all_sent, sizeof sent);
-  memcpy(moves->old_all_sent, sent, sizeof sent);
-  swap_lists(&moves->tasks, &moves->old_tasks);
 }
 
 static void remove_all(Strategy *s, const Ints *tasks) {
   for (int i = 0; i < tasks->len; i++) timeline_remove(s->timeline, tasks->at[i]);
 }
 
-static void take_bundles(Strategy *s, int layer) {
-  const Ints *bundles = &s->layers->bundles_of[layer];
-  for (int i = 0; i < bundles->len; i++) {
-    MoveTasks *moves = &s->moves[bundles->at[i]];
-    if (moves->changed) continue;
-    moves->changed = true;
+static void remove_tasks(Strategy *s) {
+  for (int i = 0; i < s->moved.len; i++) {
+    MoveTasks *moves = &s->moves[s->moved.at[i]];
     remove_all(s, &moves->tasks);
-    swap_moves(moves);
+    swap_lists(&moves->tasks, &moves->old_tasks);
     moves->tasks.len = 0;
   }
+  for (int i = 0; i < s->changed.len; i++) {
+    OwnTasks *own = &s->own[s->changed.at[i]];
+    remove_all(s, &own->tasks);
+    swap_own_tasks(own);
+    own->tasks.len = 0;
+  }
+}
+
+static void add_tasks(Strategy *s) {
+  for (int i = 0; i < s->changed.len; i++) add_own(s, s->changed.at[i]);
+  for (int i = 0; i < s->moved.len; i++) add_moves(s, s->moved.at[i]);
 }
 
 // ---- what follows at least -----------------------------------------------------------------------------------------
@@ -211,7 +186,8 @@ static void follow_backward(Strategy *s, int layer, const LayerTimes *times) {
   after += times->update;
   for (int i = 0; i < bundles->len; i++) {
     const Bundle *b = &s->layers->bundles.at[bundles->at[i]];
-    if (b->to == layer && b->gradient && s->moves[bundles->at[i]].all_sent[true]) after = max_i64(after, s->after[moment_of(b->from, BEFORE_BACKWARD)]);
+    const int64_t sent = s->moves[bundles->at[i]].least[true];
+    if (b->to == layer && b->gradient && sent != NOTHING_SENT) after = max_i64(after, sent + s->after[moment_of(b->from, BEFORE_BACKWARD)]);
   }
   s->after[moment_of(layer, AFTER_BACKWARD)] = after;
   s->after[moment_of(layer, BEFORE_BACKWARD)] = times->backward + after;
@@ -222,7 +198,8 @@ static void follow_forward(Strategy *s, int layer, const LayerTimes *times) {
   const Ints *bundles = &s->layers->bundles_of[layer];
   for (int i = 0; i < bundles->len; i++) {
     const Bundle *b = &s->layers->bundles.at[bundles->at[i]];
-    if (b->from == layer && s->moves[bundles->at[i]].all_sent[false]) after = max_i64(after, s->after[moment_of(b->to, BEFORE_FORWARD)]);
+    const int64_t sent = s->moves[bundles->at[i]].least[false];
+    if (b->from == layer && sent != NOTHING_SENT) after = max_i64(after, sent + s->after[moment_of(b->to, BEFORE_FORWARD)]);
   }
   s->after[moment_of(layer, AFTER_FORWARD)] = after;
   s->after[moment_of(layer, BEFORE_FORWARD)] = times->forward + after;
@@ -234,50 +211,100 @@ static void find_what_follows(Strategy *s) {
   for (int l = s->layers->n_layers - 1; l >= 0; l--) follow_forward(s, l, layer_times(s->layers, l, &s->own[l].by));
 }
 
-// A local order between two layers goes with the tasks of the one that changes.
-int64_t strategy_change(Strategy *s, int n, const int *layer, const Configuration *to, int64_t limit) {
-  for (int i = 0; i < n; i++) {
-    OwnTasks *own = &s->own[layer[i]];
-    vec_push(s->arena, &s->changed, layer[i]);
-    take_bundles(s, layer[i]);
-    remove_all(s, &own->tasks);
-    swap_own(own);
-    own->tasks.len = 0;
+static void add_load(Strategy *s, int layer, int sign) {
+  const Configuration *by = &s->own[layer].by;
+  const LayerTimes *times = layer_times(s->layers, layer, by);
+  const int64_t time = sign * (times->forward + times->backward + times->update);
+  for (int r = 0; r < s->layers->n_ranks; r++)
+    if (configuration_is_on(by, s->layers->mesh, r)) s->load[r] += time;
+}
+
+static int64_t most_load(const Strategy *s) {
+  int64_t most = 0;
+  for (int r = 0; r < s->layers->n_ranks; r++) most = max_i64(most, s->load[r]);
+  return most;
+}
+
+static void find_least_sent(Strategy *s, int bundle) {
+  MoveTasks *moves = &s->moves[bundle];
+  for (int back = 0; back <= s->layers->bundles.at[bundle].gradient; back++) {
+    const Messages *messages = messages_of(s, bundle, back);
+    moves->least[back] = messages->least;
+    s->made += messages->list.len;
   }
-  for (int i = 0; i < n; i++) add_own(s, layer[i], &to[i]);
-  for (int i = 0; i < n; i++) {
-    const Ints *bundles = &s->layers->bundles_of[layer[i]];
-    for (int b = 0; b < bundles->len; b++) {
-      if (s->moves[bundles->at[b]].changed) add_moves(s, bundles->at[b]);
-      s->moves[bundles->at[b]].changed = false;
-    }
-  }
+}
+
+static int64_t longest_way(Strategy *s) {
+  int64_t longest = 0;
   find_what_follows(s);
+  for (int l = 0; l < s->layers->n_layers; l++) longest = max_i64(longest, s->after[moment_of(l, BEFORE_FORWARD)]);
+  s->made += s->layers->n_layers;
+  return longest;
+}
+
+// Whether what devices have to do, or the longest way over tasks, takes longer than that, whatever else they wait for.
+static bool is_surely_above(Strategy *s, int64_t limit) {
+  if (most_load(s) > limit) return true;
+  for (int i = 0; i < s->moved.len; i++) find_least_sent(s, s->moved.at[i]);
+  return longest_way(s) > limit;
+}
+
+// ---- changes -------------------------------------------------------------------------------------------------------
+
+static void configure(Strategy *s, int layer, const Configuration *to) {
+  OwnTasks *own = &s->own[layer];
+  const Ints *bundles = &s->layers->bundles_of[layer];
+  add_load(s, layer, -1);
+  own->was = own->by;
+  own->by = *to;
+  add_load(s, layer, 1);
+  vec_push(s->arena, &s->changed, layer);
+  for (int b = 0; b < bundles->len; b++) {
+    MoveTasks *moves = &s->moves[bundles->at[b]];
+    if (moves->changed) continue;
+    moves->changed = true;
+    memcpy(moves->old_least, moves->least, sizeof moves->least);
+    vec_push(s->arena, &s->moved, bundles->at[b]);
+  }
+}
+
+static void end_change(Strategy *s) {
+  for (int i = 0; i < s->moved.len; i++) s->moves[s->moved.at[i]].changed = false;
+  s->changed.len = s->moved.len = 0;
+  s->made_anew = false;
+}
+
+// No task is made where it is clear without that it would take too long.
+int64_t strategy_change(Strategy *s, int n, const int *layer, const Configuration *to, int64_t limit) {
+  for (int i = 0; i < n; i++) configure(s, layer[i], &to[i]);
+  if (is_surely_above(s, limit)) return s->next_time = INT64_MAX;
+  s->made_anew = true;
+  remove_tasks(s);
+  add_tasks(s);
   return s->next_time = timeline_update(s->timeline, limit, s->after);
 }
 
 void strategy_keep(Strategy *s) {
   timeline_keep(s->timeline);
   s->time = s->next_time;
-  s->changed.len = 0;
+  end_change(s);
 }
 
 void strategy_undo(Strategy *s) {
-  timeline_undo(s->timeline);
+  if (s->made_anew) timeline_undo(s->timeline);
   for (int i = 0; i < s->changed.len; i++) {
-    const Ints *bundles = &s->layers->bundles_of[s->changed.at[i]];
-    swap_own(&s->own[s->changed.at[i]]);
-    for (int b = 0; b < bundles->len; b++) {
-      MoveTasks *moves = &s->moves[bundles->at[b]];
-      if (!moves->changed) swap_moves(moves);
-      moves->changed = true; // once, though it is of two layers
-    }
+    OwnTasks *own = &s->own[s->changed.at[i]];
+    add_load(s, s->changed.at[i], -1);
+    own->by = own->was;
+    add_load(s, s->changed.at[i], 1);
+    if (s->made_anew) swap_own_tasks(own);
   }
-  for (int i = 0; i < s->changed.len; i++) {
-    const Ints *bundles = &s->layers->bundles_of[s->changed.at[i]];
-    for (int b = 0; b < bundles->len; b++) s->moves[bundles->at[b]].changed = false;
+  for (int i = 0; i < s->moved.len; i++) {
+    MoveTasks *moves = &s->moves[s->moved.at[i]];
+    memcpy(moves->least, moves->old_least, sizeof moves->least);
+    if (s->made_anew) swap_lists(&moves->tasks, &moves->old_tasks);
   }
-  s->changed.len = 0;
+  end_change(s);
 }
 
 Strategy *strategy_new(Arena *arena, LayerTasks *layers, const Configuration *of) {
@@ -285,13 +312,19 @@ Strategy *strategy_new(Arena *arena, LayerTasks *layers, const Configuration *of
   *s = (Strategy){.arena = arena, .scratch = layers->costs->scratch, .layers = layers, .timeline = timeline_new(arena, n_resources(layers))};
   s->own = NEW_ARRAY(arena, OwnTasks, layers->n_layers);
   s->moves = NEW_ARRAY(arena, MoveTasks, layers->bundles.len);
+  s->load = NEW_ARRAY(arena, int64_t, layers->n_ranks);
   s->after = NEW_ARRAY(arena, int64_t, layers->n_layers *MOMENTS);
   for (int l = 0; l < layers->n_layers; l++) {
     s->own[l].part = NEW_ARRAY(arena, Part, layers->n_ranks);
     s->own[l].old_part = NEW_ARRAY(arena, Part, layers->n_ranks);
-    add_own(s, l, &of[l]);
+    s->own[l].by = of[l];
+    add_load(s, l, 1);
+    add_own(s, l);
   }
-  for (int b = 0; b < layers->bundles.len; b++) add_moves(s, b);
+  for (int b = 0; b < layers->bundles.len; b++) {
+    find_least_sent(s, b);
+    add_moves(s, b);
+  }
   s->time = timeline_run(s->timeline);
   return s;
 }
