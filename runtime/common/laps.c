@@ -5,6 +5,7 @@
 #include "fail.h"
 #include "links.h"
 #include "profile.h"
+#include "report.h"
 #include "run.h"
 
 enum { WARM_UP = 2 }; // steps that do not count, where there are more: memory is touched for the first time
@@ -37,12 +38,13 @@ static void note(int part, double seconds) {
 }
 
 // Where a step begins all ranks do: what shares a memory is measured as it is used.
-static void begin_together(void) {
+static void begin_step(void) {
   const char here = 0;
   char *all = malloc((size_t)parcc.ranks);
   if (all == NULL) fail_alone(FAIL_RUN, "out of memory");
   world_all_gather(&here, all, sizeof here);
   free(all);
+  if (parcc.rank == 0) progress_measured("step", (int)parcc.step + 1, (int)parcc.steps);
 }
 
 void parcc_lap(int part) {
@@ -50,7 +52,7 @@ void parcc_lap(int part) {
   const double now = clock_seconds();
   if (part >= 0) note(part, now - last);
   else if (part == PARCC_LAP_EMPTY) empty = fmin(empty, now - last);
-  else begin_together();
+  else begin_step();
   last = clock_seconds();
 }
 
@@ -75,6 +77,7 @@ void parcc_laps(const ParccPredicted *operators, const int *places, int n) {
   for (int i = 0; i < n_places && i < n_parts; i++)
     if (parts[i].n > 0) times[i] = time_of(&parts[i], all);
   if (parcc.rank == 0) {
+    progress_end();
     profile_begin(parcc.steps > WARM_UP ? parcc.steps - WARM_UP : parcc.steps);
     profile_operators(operators, places, n, times);
   }

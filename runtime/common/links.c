@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "profile.h"
+#include "report.h"
 #include "run.h"
 
 enum { SMALLEST = 1 << 10, LARGEST = 1 << 25, FACTOR = 2, ROW = 1 << 10, OTHER = 1 << 23 }; // bytes
@@ -90,19 +91,38 @@ static Measured time_collective(const Group *g, void (*issue)(const Group *group
   return profile_measured(seconds, n);
 }
 
-static void measure_group(Group *g) {
-  for (size_t c = 0; c < sizeof collectives / sizeof *collectives; c++)
+// done: of so many groups before.
+static void measure_group(Group *g, int done, int all) {
+  const int n = sizeof collectives / sizeof *collectives;
+  for (int c = 0; c < n; c++)
     for (size_t bytes = SMALLEST; bytes <= LARGEST; bytes *= FACTOR) {
       char what[96];
       g->count = bytes / sizeof(float);
+      if (parcc.rank == 0) progress_measured("collective", n * done + c + 1, n * all);
       const Measured time = time_collective(g, collectives[c].issue);
       snprintf(what, sizeof what, "%s [%d of %d by %d] %zu bytes", collectives[c].name, g->part, parcc.ranks, g->stride, bytes);
-      if (parcc.rank == 0) profile_line(time.mean, profile_spread(time), what);
+      if (parcc.rank != 0) continue;
+      progress_end();
+      profile_line(time.mean, profile_spread(time), what);
     }
 }
 
+// The next group of so many ranks, so far from each other; at first both are 0. False: there is none.
+static bool next_group(Group *g) {
+  do {
+    if (g->part == 0 || ++g->stride * g->part > parcc.ranks) {
+      g->part = g->part == 0 ? 2 : g->part + 1;
+      g->stride = 1;
+    }
+    if (g->part > parcc.ranks) return false;
+  } while (parcc.ranks % (g->part * g->stride) != 0);
+  return true;
+}
+
 void links_measure(void) {
+  int done = 0, all = 0;
   if (parcc.ranks == 1) return;
+  for (Group g = {.over = NULL}; next_group(&g);) all++;
   Group g = {.over = NULL};
   void *from, *to, *other;
   CHECK_CUDA(cudaMalloc(&from, LARGEST));
@@ -111,14 +131,12 @@ void links_measure(void) {
   g.from = from;
   g.to = to;
   g.other = other;
-  for (g.part = 2; g.part <= parcc.ranks; g.part++)
-    for (g.stride = 1; g.stride * g.part <= parcc.ranks; g.stride++) {
-      if (parcc.ranks % (g.part * g.stride) != 0) continue;
-      AT("links", NULL);
-      g.over = parcc_axis(g.stride, g.part);
-      g.place = parcc.rank / g.stride % g.part;
-      measure_group(&g);
-    }
+  while (next_group(&g)) {
+    AT("links", NULL);
+    g.over = parcc_axis(g.stride, g.part);
+    g.place = parcc.rank / g.stride % g.part;
+    measure_group(&g, done++, all);
+  }
   CHECK_CUDA(cudaFree(from));
   CHECK_CUDA(cudaFree(to));
   CHECK_CUDA(cudaFree(other));

@@ -8,6 +8,7 @@
 
 static bool terminal, colour;
 static double began, drawn;
+static const double seconds_between_drawings = 0.1;
 
 void progress_start(void) {
   const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -40,10 +41,19 @@ static void print(const StepReport *report, double now) {
 }
 
 void progress_step(const StepReport *report) {
-  const double seconds_between_drawings = 0.1, now = clock_seconds();
+  const double now = clock_seconds();
   if (run.options.quiet) return;
   if (terminal && (now - drawn >= seconds_between_drawings || report->step + 1 == parcc.steps)) draw(report, now);
   if (!terminal && report_is_milestone(report->step)) print(report, now);
+}
+
+void progress_measured(const char *what, int done, int all) {
+  const double now = clock_seconds();
+  if (!terminal || run.measures_quietly || now - drawn < seconds_between_drawings) return;
+  fprintf(stderr, "\r\033[K%s%s%s  %s %d/%d", colour ? "\033[1m" : "", run.model->name, colour ? "\033[0m" : "", what, done, all);
+  fail_set_open_line(true);
+  fflush(stderr);
+  drawn = now;
 }
 
 void progress_end(void) {

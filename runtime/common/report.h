@@ -13,6 +13,8 @@ void log_close(void);
 // progress.c
 void progress_start(void);
 void progress_step(const StepReport *report);
+// Of a program that measures: done of so many, on a terminal only.
+void progress_measured(const char *what, int done, int all);
 void progress_end(void); // takes the line on the terminal away
 
 #endif

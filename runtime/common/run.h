@@ -23,6 +23,7 @@ typedef struct {
     Progress from;
   } resumed;
   long saved; // the step of the last checkpoint in --save; -1: there is none; known to all ranks
+  bool measures_quietly;       // --quiet was given to a program that measures, of which there are no messages anyway
   bool evaluating, generating; // on the test split; a text
   long eval_first, eval_count; // samples of the current batch of the test split
 } Run;

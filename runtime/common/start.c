@@ -95,6 +95,7 @@ void parcc_start_program(const char *program, int argc, char **argv, const Parcc
   fail_set_speaker(model->name, parcc.rank, parcc.ranks);
 
   options_parse(argc, argv, &run.options, &fault);
+  run.measures_quietly = run.options.quiet;
   run.options.quiet |= model->measures;
   watch_start((double)run.options.timeout);
   handshake_version();

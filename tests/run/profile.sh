@@ -49,6 +49,10 @@ grep -v ' of 2 by 1' links.profile >operators.profile
 step() { "$PARCC" "$root/samples/lenet.dnn" --machine=p100x4x4 --devices=2 --search=data --profile "$1" -o out.cu 2>&1 | grep -o 'step time [^ ]* ms'; }
 with=$(step links.profile) without=$(step operators.profile)
 check "they count: $with, $without" [ -n "$with" ] && [ "$with" != "$without" ]
+TERM=dumb python3 -c 'import pty; pty.spawn(["sh", "-c", "./lenet --data synthetic >shown.profile"])' >drawn </dev/null
+check "a terminal shows how far it is" grep -q 'step 1/22' drawn
+check "and in the end no more" [ "$(tail -c 4 drawn | od -An -c | tr -d ' ')" = '\r033[K' ]
+check "beside the profile" grep -q '^profile 1' shown.profile
 ./lenet --help >said
 check "nor does it say that it trains" sh -c 'grep -q "^Measures operators of .*lenet.dnn, and prints their times as a profile; [0-9]* steps" said && ! grep -q Trains said'
 check "and is there once" [ -z "$(sed 's/^[^ ]* us  //; s/ # .*//' lenet.profile | sort | uniq -d)" ]
