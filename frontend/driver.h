@@ -39,8 +39,8 @@ bool driver_write(Driver *d, const char *path, const char *text);
 // That the profile of the machine has few of the operators.
 void driver_warn_few(ProfileUse use);
 
-// The plan of --plan-in, and its mesh where the command line asks for none or for as many ranks. False after errors.
-bool driver_read_plan(Driver *d, Compilation *c);
+// The plan of --plan-in, and its mesh where the command line asks for none or for as many ranks. passes: so many have run. False after errors.
+bool driver_read_plan(Driver *d, Compilation *c, int passes);
 
 // What a planner comes to. The compilation is as it is before the pass "plan".
 Outcome driver_try_planner(const Compilation *c, PlanSourceKind kind);

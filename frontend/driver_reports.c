@@ -71,7 +71,7 @@ int driver_compare(Driver *d, const AstFile *file) {
 int driver_explain(Driver *d, const AstFile *file) {
   const Options *o = &d->options;
   Compilation c = driver_begin_plan(d, file, &o->elab, &o->mesh);
-  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
+  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c, pipeline_find("plan")))) return EXIT_INPUT;
   Problems problems = {.arena = d->arena};
   Plan plan = c.plan;
   if (o->plan_in == NULL) {
@@ -106,7 +106,7 @@ static void measure_planners(const Driver *d, const Compilation *c, ProfileProgr
 int driver_measure(Driver *d, const AstFile *file) {
   const Options *o = &d->options;
   Compilation c = driver_begin_plan(d, file, &o->elab, &o->mesh);
-  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
+  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c, pipeline_find("plan")))) return EXIT_INPUT;
   ProfileProgram *program = profile_program_new(&c);
   Problems problems = {.arena = d->arena};
   if (o->plan_in != NULL) profile_program_add(program, &c, &c.plan);

@@ -95,7 +95,7 @@ Compilation driver_begin_plan(Driver *d, const AstFile *file, const ElabOptions 
   return c;
 }
 
-bool driver_read_plan(Driver *d, Compilation *c) {
+bool driver_read_plan(Driver *d, Compilation *c, int passes) {
   const char *path = d->options.plan_in, *name = str_eq(path, "-") ? "<stdin>" : path;
   size_t len;
   const char *text = input_source(d->arena, path, name, &len);
@@ -108,6 +108,9 @@ bool driver_read_plan(Driver *d, Compilation *c) {
   if (c->machine != NULL && mesh_ranks(&c->mesh) > machine_devices(c->machine))
     problem_add(&c->problems, c->plan.mesh_loc, "the plan is for %d devices, the machine '%s' has %d",
                 mesh_ranks(&c->mesh), c->machine->name, machine_devices(c->machine));
+  // What could be read of a plan that has mistakes is held against the model, too, so that all mistakes are told at once.
+  const bool rest = c->problems.list.len > 0 && c->plan.model != NULL && c->plan.mesh.n_axes > 0;
+  for (int pass = passes; rest && pass <= pipeline_find("plan"); pass++) pipeline_run(c, pass);
   return !diag_problems(&c->problems);
 }
 
@@ -322,7 +325,7 @@ static int compile(Driver *d) {
   if (o->explain != NULL) return driver_explain(d, file);
   if (o->sweep.parameter != NULL) return driver_sweep(d, file);
   Compilation c = driver_begin(d, file, &o->elab, &o->mesh);
-  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c))) return EXIT_INPUT;
+  if (c.model == NULL || (o->plan_in != NULL && !driver_read_plan(d, &c, 0))) return EXIT_INPUT;
   c.keeps_lowered = may_skip_stages(o);
   PlanTexts plan = {0};
   for (int stage = STAGE_ELABORATE; stage < d->n_stages; stage++) {
