@@ -188,6 +188,7 @@ typedef enum Stream { STREAM_COMPUTE, STREAM_COMM } Stream;
 typedef struct StepPart { // an operator that a step does
   double seconds;   // predicted
   const char *what; // that a profile calls it (passes/profile.h); NULL: it has none
+  int op;           // of the training graph
 } StepPart;
 typedef VEC(StepPart) StepParts;
 

@@ -60,40 +60,52 @@ static void apply_to_step(Compilation *copy, Evaluation *found) {
   found->tensors = tensor_bytes(copy->cost, copy->model->train);
 }
 
+// The bytes of a program are asked for where its tensors have more than `more`, those that are stored no more than `most_stored`, and a
+// step takes less than `enough` seconds.
+typedef struct UseOfBytes { double more, most_stored, enough; } UseOfBytes;
+
 static void lower(Compilation *copy, Evaluation *found) {
   pass_apply_plan(copy->model->init, &copy->mesh, copy->cost);
   pass_apply_plan(copy->model->eval, &copy->mesh, copy->cost);
   if (copy->machine->profile != NULL) found->profile = profile_use(copy);
-  for (int pass = pipeline_find("apply-plan") + 1; pass < pipeline_len; pass++) pipeline[pass].run(copy);
+  for (int pass = pipeline_find("apply-plan") + 1; pass < pipeline_find("predict"); pass++) pipeline[pass].run(copy);
+  predict_seconds(copy); // without names, see pipeline_take_lowered
   found->arena_bytes = copy->program->arena_bytes;
   found->overlapped = streams_seconds(copy->arena, copy->program);
 }
 
-// It is lowered where its tensors have more bytes than `few`. lowered: gets the copy if it was; or NULL.
-static Evaluation evaluate(const Compilation *c, const Plan *plan, double few, Compilation **lowered) {
+// It is lowered where that is of use. lowered: gets the copy if it was; or NULL.
+static Evaluation evaluate(const Compilation *c, const Plan *plan, const UseOfBytes *use, Compilation **lowered) {
   Evaluation found = {0};
   Arena *arena = arena_new();
   Compilation *copy = settle(c, plan, arena, &found);
   if (found.refused == NULL) apply_to_step(copy, &found);
-  const bool lowers = found.refused == NULL && found.tensors.all > few;
+  const bool lowers = found.refused == NULL && found.tensors.all > use->more && found.tensors.stored <= use->most_stored && found.cost.step < use->enough;
   if (lowers) lower(copy, &found);
   if (lowered != NULL) *lowered = lowers ? copy : NULL;
   if (!lowers || lowered == NULL) arena_free(arena);
   return found;
 }
 
-Evaluation evaluate_program(const Compilation *c, const Plan *plan, Compilation **lowered) { return evaluate(c, plan, -1, lowered); }
+Evaluation evaluate_program(const Compilation *c, const Plan *plan, Compilation **lowered) {
+  const UseOfBytes always = {-1, INFINITY, INFINITY};
+  return evaluate(c, plan, &always, lowered);
+}
 
 Evaluation evaluate_plan(const Compilation *c, const Plan *plan) { return evaluate_program(c, plan, NULL); }
 
-Evaluation evaluate_cost(const Compilation *c, const Plan *plan) { return evaluate(c, plan, INFINITY, NULL); }
+Evaluation evaluate_cost(const Compilation *c, const Plan *plan) {
+  const UseOfBytes never = {INFINITY, 0, 0};
+  return evaluate(c, plan, &never, NULL);
+}
 
 // How many times what all tensors of a step take, each in a place of its own, is more than a program can need: buffers of
 // collectives and what is made again take no more than the tensors themselves.
 enum { EVERYTHING = 3 };
 
-Evaluation evaluate_fit(const Compilation *c, const Plan *plan, Compilation **lowered) {
-  return evaluate(c, plan, c->machine->device.memory / EVERYTHING, lowered);
+Evaluation evaluate_fit(const Compilation *c, const Plan *plan, double most_stored, double enough, Compilation **lowered) {
+  const UseOfBytes use = {c->machine->device.memory / EVERYTHING, most_stored, enough};
+  return evaluate(c, plan, &use, lowered);
 }
 
 double evaluate_step(const Compilation *c, const Plan *plan) {

@@ -28,9 +28,10 @@ Evaluation evaluate_plan(const Compilation *c, const Plan *plan);
 Evaluation evaluate_program(const Compilation *c, const Plan *plan, Compilation **lowered);
 // The cost alone, which is known much earlier.
 Evaluation evaluate_cost(const Compilation *c, const Plan *plan);
-// All that says whether it fits the device of the machine: where it certainly does the bytes are not asked for. *lowered (or NULL): the
-// copy, in an arena of its own that is the caller's then, if they were; else NULL.
-Evaluation evaluate_fit(const Compilation *c, const Plan *plan, Compilation **lowered);
+// All that says whether it fits the device of the machine: the bytes are not asked for where it certainly does, more than `most_stored` are
+// stored, or a step takes `enough` seconds. *lowered (or NULL): the copy, in an arena of its own that is the caller's then, if they were;
+// else NULL.
+Evaluation evaluate_fit(const Compilation *c, const Plan *plan, double most_stored, double enough, Compilation **lowered);
 // What a step takes, in seconds; INFINITY: the plan does not fit; 0: it is no plan of this model.
 double evaluate_step(const Compilation *c, const Plan *plan);
 

@@ -53,7 +53,10 @@ void pass_schedule(Compilation *c);
 void pass_plan_memory(Compilation *c);
 // Buffers are ended behind their last use.
 void pass_end_lifetimes(Compilation *c);
-// Steps tell what their operators are predicted to take.
+// Steps tell what their operators are predicted to take: in seconds, and what a profile calls them. One of a copy that may not be
+// written needs no names yet.
 void pass_predict(Compilation *c);
+void predict_seconds(Compilation *c);
+void predict_names(Compilation *c);
 
 #endif

@@ -103,6 +103,7 @@ int pipeline_take_lowered(Compilation *c) {
   c->predicted = c->lowered->predicted;
   c->program = c->lowered->program;
   c->lowered = NULL;
+  predict_names(c);
   verify_graphs(c, last);
   program_verify(c->program, last);
   return pipeline_len - 1;

@@ -8,6 +8,8 @@
 // becomes
 //   gemm makes dense1.y   # 12.1 us, "f32 sum [a=16 b=512 | c=784] (x0[a, c] * x1[b, c])"
 //   kernel makes relu     # 0 us and 1.3 us, which a profile has no names for
+//
+// The names are of no use but in a program that is written: they are found apart.
 #include "passes.h"
 
 #include "profile.h"
@@ -108,10 +110,10 @@ static const char *the_one(Arena *arena, Names *names, const char *name) {
   return copy;
 }
 
-void pass_predict(Compilation *c) {
+void predict_seconds(Compilation *c) {
   if (c->cost == NULL) return;
   const Graph *graph = c->model->train;
-  Arena *arena = c->program->arena, *scratch = arena_new();
+  Arena *scratch = arena_new();
   Predictor p = {.graph = graph, .program = c->program};
   p.step_of = NEW_ARRAY(scratch, Step *, graph->ops.len);
   p.reader = NEW_ARRAY(scratch, Step *, graph->tensors.len);
@@ -127,16 +129,35 @@ void pass_predict(Compilation *c) {
     }
   }
   follow_readers(&p);
-  Arena *naming = arena_new();
-  Names names = {.arena = scratch};
   for (int i = 0; i < graph->ops.len; i++) {
     const Op *op = &graph->ops.at[i];
     if (p.step_of[i] == NULL || !is_of_step(op)) continue;
-    const char *what = op->kind == OP_RESHARD ? profile_change_name(naming, c->cost, graph, op) : profile_name(naming, c->cost, graph, op);
-    const StepPart part = {cost_of_op(c->cost, graph, op), the_one(arena, &names, what)};
-    vec_push(arena, &p.step_of[i]->parts, part);
-    arena_reset(naming);
+    vec_push(c->program->arena, &p.step_of[i]->parts, ((StepPart){.op = i, .seconds = cost_of_op(c->cost, graph, op)}));
+  }
+  arena_free(scratch);
+}
+
+void predict_names(Compilation *c) {
+  const Graph *graph = c->model->train;
+  Arena *naming = arena_new(), *scratch = arena_new();
+  Names names = {.arena = scratch};
+  for (int k = PROC_BEGIN; k <= PROC_UPDATE; k++) {
+    const Procedure *procedure = &c->program->procedure[k];
+    for (int i = 0; i < procedure->steps.len; i++) {
+      StepParts *parts = &procedure->steps.at[i]->parts;
+      for (int n = 0; n < parts->len; n++) {
+        const Op *op = &graph->ops.at[parts->at[n].op];
+        const char *what = op->kind == OP_RESHARD ? profile_change_name(naming, c->cost, graph, op) : profile_name(naming, c->cost, graph, op);
+        parts->at[n].what = the_one(c->program->arena, &names, what);
+        arena_reset(naming);
+      }
+    }
   }
   arena_free(naming);
   arena_free(scratch);
+}
+
+void pass_predict(Compilation *c) {
+  predict_seconds(c);
+  predict_names(c);
 }

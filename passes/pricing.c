@@ -37,13 +37,12 @@ TensorBytes tensor_bytes(const CostModel *model, const Graph *train) {
   return sum;
 }
 
-// Microbatches and what is made again are other graphs, made for that plan alone.
-static bool is_of_this_graph(const Pricing *p, const Plan *plan) {
+bool pricing_is_cheap(const Pricing *p, const Plan *plan) {
   return plan->recompute.len == 0 && (plan->microbatches <= 1 || p->model.train->microbatches > 1);
 }
 
 Price pricing_of(Pricing *p, const Plan *plan, double enough) {
-  if (!is_of_this_graph(p, plan)) {
+  if (!pricing_is_cheap(p, plan)) {
     const Evaluation found = evaluate_cost(p->c, plan);
     return (Price){.seconds = found.cost.step, .tensors = found.tensors};
   }

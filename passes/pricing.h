@@ -24,6 +24,8 @@ typedef struct Price {
 Pricing *pricing_new(const Compilation *c);
 // Where operators take `enough` seconds by themselves no more is found. Whether the plan is one of this model is not asked.
 Price pricing_of(Pricing *pricing, const Plan *plan, double enough);
+// Microbatches and what is made again are other graphs, made for that plan alone: their price takes as long as evaluate_cost.
+bool pricing_is_cheap(const Pricing *pricing, const Plan *plan);
 // The model on which plans are priced, where others may lay the training graph between them: results that are inlined are marked.
 Model *pricing_model(Pricing *pricing);
 

@@ -237,7 +237,7 @@ static void add_group(ProfileProgram *p, const Compilation *from, const Grouping
   }
   for (int i = 0; i < group->ops.len; i++) {
     const Op *op = &g->graph->ops.at[group->ops.at[i]];
-    const StepPart part = {cost_of_op(from->cost, g->graph, op), profile_name(p->arena, from->cost, g->graph, op)};
+    const StepPart part = {.seconds = cost_of_op(from->cost, g->graph, op), .what = profile_name(p->arena, from->cost, g->graph, op)};
     move_op(&m, op);
     vec_push(p->arena, &parts, part);
     p->seconds += part.seconds;

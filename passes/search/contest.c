@@ -36,14 +36,21 @@ void contest_keep(Contest *contest, Compilation *lowered) {
   contest->lowered = NULL;
 }
 
-// A plan that its price does not rule out.
-static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name, const TensorBytes *tensors) {
-  const double memory = contest->c->machine->device.memory;
-  if (tensors->stored > memory && contest->any && (contest->fits || tensors->stored >= (double)contest->need)) return (int64_t)(tensors->stored - memory);
+// How many bytes a plan that can still be the best stores at most: it fits, or as long as none does needs less.
+static double most_stored(const Contest *contest) {
+  if (!contest->any) return INFINITY;
+  return contest->fits ? contest->c->machine->device.memory : (double)(contest->need - 1);
+}
+
+static int64_t lacks(const Contest *contest, double need) { return (int64_t)(need - contest->c->machine->device.memory); }
+
+static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name) {
+  const double most = most_stored(contest), enough = contest->fits ? contest->cost : INFINITY;
   Compilation *lowered = NULL;
-  const Evaluation e = evaluate_fit(contest->c, plan, contest->c->keeps_lowered ? &lowered : NULL);
+  const Evaluation e = evaluate_fit(contest->c, plan, most, enough, contest->c->keeps_lowered ? &lowered : NULL);
   if (e.refused != NULL) return 0;
-  const bool fits = (double)e.arena_bytes <= memory;
+  if (e.tensors.stored > most) return lacks(contest, e.tensors.stored);
+  const bool fits = (double)e.arena_bytes <= contest->c->machine->device.memory;
   if (is_better(contest, e.cost.step, e.arena_bytes, fits)) {
     Compilation *before = contest->lowered;
     contest->lowered = lowered;
@@ -57,55 +64,57 @@ static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *na
     contest->name = name;
   }
   if (lowered != NULL) arena_free(lowered->arena);
-  return fits ? 0 : e.arena_bytes - (int64_t)memory;
+  return fits ? 0 : lacks(contest, (double)e.arena_bytes);
 }
 
 // Whether a plan of this price can still be the best.
 static bool is_worth(const Contest *contest, const Price *price) { return !contest->fits || contest_is_less(price->seconds, contest->cost); }
 
-int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
-  const TensorBytes unknown = {0, 0};
-  if (!contest->any) return evaluate_offer(contest, plan, name, &unknown);
-  const Price price = contest_price(contest, plan, contest->fits ? contest->cost : 0);
-  return is_worth(contest, &price) ? evaluate_offer(contest, plan, name, &price.tensors) : 0;
+// What its price rules out is not evaluated.
+static int64_t offer_priced(Contest *contest, const Plan *plan, const char *name, const Price *price) {
+  if (!is_worth(contest, price)) return 0;
+  return price->tensors.stored > most_stored(contest) ? lacks(contest, price->tensors.stored) : evaluate_offer(contest, plan, name);
 }
 
-typedef struct Entrant {
-  PlanSourceKind kind;
-  Plan plan;
-  Price price;
-} Entrant;
+int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
+  if (!contest->any || !pricing_is_cheap(pricing_in(contest), plan)) return evaluate_offer(contest, plan, name);
+  const Price price = contest_price(contest, plan, contest->fits ? contest->cost : 0);
+  return offer_priced(contest, plan, name, &price);
+}
 
-// All but one, priced, and but flexflow, which takes long to find what is short where things overlap. Returns how many there are.
-static int list_entrants(Contest *contest, PlanSourceKind but, Entrant *entrants) {
+// All but one, priced, and but flexflow, which takes long to find what is short where things overlap.
+static void list_rivals(Contest *contest, PlanSourceKind but) {
   const double enough = contest->fits ? contest->cost : INFINITY;
-  Model *model = pricing_model(pricing_in(contest));
-  int n = 0;
-  for (int kind = 0; kind < PLAN_NAMED; kind++) {
-    Entrant *e = &entrants[n];
+  Model *model = contest_model(contest);
+  for (int i = 0; i < PLAN_NAMED; i++) {
+    const PlanSource source = {.kind = (PlanSourceKind)i};
+    Rival rival = {.name = plan_source_name(source.kind)};
     Search search;
-    e->kind = (PlanSourceKind)kind;
-    if (e->kind == but || e->kind == PLAN_FLEXFLOW || (plan_source_searched(e->kind) && contest_is_over(contest))) continue;
-    if (evaluate_planner_on(contest->c, model, (PlanSource){.kind = e->kind}, &e->plan, &search) != NULL) continue;
-    e->price = contest_price(contest, &e->plan, enough);
-    vec_push(contest->c->arena, &contest->rivals, ((Rival){plan_source_name(e->kind), e->plan, e->price}));
-    n++;
+    if (source.kind == but || source.kind == PLAN_FLEXFLOW || (plan_source_searched(source.kind) && contest_is_over(contest))) continue;
+    if (evaluate_planner_on(contest->c, model, source, &rival.plan, &search) != NULL) continue;
+    rival.price = contest_price(contest, &rival.plan, enough);
+    vec_push(contest->c->arena, &contest->rivals, rival);
   }
-  return n;
+}
+
+// The cheapest that has not been offered; NULL: all have been.
+static Rival *next_rival(const Contest *contest) {
+  Rival *first = NULL;
+  for (int i = 0; i < contest->rivals.len; i++) {
+    Rival *rival = &contest->rivals.at[i];
+    if (!rival->offered && (first == NULL || contest_is_less(rival->price.seconds, first->price.seconds))) first = rival;
+  }
+  return first;
 }
 
 // The cheapest first: once it fits none of the others is lowered.
 void contest_offer_planners(Contest *contest, PlanSourceKind but) {
-  Entrant entrants[PLAN_NAMED];
   if (contest->entered) return;
   contest->entered = true;
-  for (int n = list_entrants(contest, but, entrants); n > 0; n--) {
-    int first = 0;
-    for (int i = 1; i < n; i++)
-      if (contest_is_less(entrants[i].price.seconds, entrants[first].price.seconds)) first = i;
-    const Entrant e = entrants[first];
-    memmove(&entrants[first], &entrants[first + 1], sizeof *entrants * (size_t)(n - 1 - first));
-    if (!is_worth(contest, &e.price) || (contest->fits && contest->c->any_plan)) return;
-    evaluate_offer(contest, &e.plan, plan_source_name(e.kind), &e.price.tensors);
+  list_rivals(contest, but);
+  for (Rival *rival = next_rival(contest); rival != NULL; rival = next_rival(contest)) {
+    if (!is_worth(contest, &rival->price) || (contest->fits && contest->c->any_plan)) return;
+    rival->offered = true;
+    rival->too_large = offer_priced(contest, &rival->plan, rival->name, &rival->price) > 0;
   }
 }

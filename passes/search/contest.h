@@ -11,6 +11,7 @@ typedef struct Rival {
   const char *name; // of the planner; NULL: it was searched
   Plan plan;
   Price price;
+  bool offered, too_large; // it was, and does not fit
 } Rival;
 
 typedef struct Contest {

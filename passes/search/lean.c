@@ -5,6 +5,8 @@
 // leanest of them does not fit, none of the others is tried.
 #include "lean.h"
 
+#include <math.h>
+
 #include "../../ir/model.h"
 
 typedef VEC(const char *) Layers;
@@ -44,22 +46,42 @@ typedef struct Lean {
 
 static bool goes_on(const Lean *l) { return !contest_is_over(l->contest) && !(l->contest->fits && l->contest->c->any_plan); }
 
-// Offers the plan in so many microbatches, of which the first `again` of the layers are made again; whether it fits.
-static bool offer(const Lean *l, int microbatches, int again) {
-  Arena *arena = l->contest->c->arena;
+typedef struct Offered {
+  bool fits; // or costs too much to matter
+  int64_t lacks; // bytes of a device; less than 0: so many are left; 0: not known
+} Offered;
+
+static int64_t lacks(const Lean *l) { return l->contest->need - (int64_t)l->contest->c->machine->device.memory; }
+
+// Offers the plan in so many microbatches, of which the first `again` of the layers are made again.
+static Offered offer(const Lean *l, int microbatches, int again) {
+  Contest *contest = l->contest;
   Plan plan = l->base;
   plan.microbatches = microbatches;
-  for (int i = 0; i < again; i++) vec_push(arena, &plan.recompute, ((PlanAgain){.name = l->layers.at[i]}));
-  return contest_offer(l->contest, &plan, NULL) == 0 && l->contest->fits;
+  for (int i = 0; i < again; i++) vec_push(contest->c->arena, &plan.recompute, ((PlanAgain){.name = l->layers.at[i]}));
+  const int64_t beyond = contest_offer(contest, &plan, NULL);
+  const bool fits = beyond == 0 && contest->fits, taken = fits && contest->plan.microbatches == microbatches && contest->plan.recompute.len == again;
+  return (Offered){fits, taken ? lacks(l) : beyond};
 }
 
-// The fewest layers with which it fits, where it does with all of them and not without.
-static void offer_fewest(const Lean *l, int microbatches) {
+// About how many layers are to be made again, if each needs as much less as the others; in between where that is not known.
+static int guess_fewest(int low, const Offered *at_low, int high, const Offered *at_high) {
+  if (at_low->lacks <= 0 || at_high->lacks >= 0) return (low + high) / 2;
+  const double share = (double)at_low->lacks / ((double)at_low->lacks - (double)at_high->lacks);
+  const int guess = low + (int)ceil(share * (high - low));
+  return guess <= low ? low + 1 : guess >= high ? high - 1 : guess;
+}
+
+// The fewest layers with which it fits, where it does with all of them and not without. Where a guess leaves more than half of the numbers,
+// the next one is in the middle.
+static void offer_fewest(const Lean *l, int microbatches, Offered none, Offered all) {
   int low = 0, high = l->layers.len;
-  while (high - low > 1 && goes_on(l)) {
-    const int middle = (low + high) / 2;
-    if (offer(l, microbatches, middle)) high = middle;
-    else low = middle;
+  for (bool guesses = true; high - low > 1 && goes_on(l);) {
+    const int before = high - low, again = guesses ? guess_fewest(low, &none, high, &all) : (low + high) / 2;
+    const Offered offered = offer(l, microbatches, again);
+    if (offered.fits) high = again, all = offered;
+    else low = again, none = offered;
+    guesses = 2 * (high - low) <= before + 1;
   }
 }
 
@@ -76,7 +98,7 @@ static Counts numbers_of_microbatches(Arena *arena, int64_t batch) {
 
 // Whether what needs least may fit: all layers made again, in the most microbatches, or in one, which adds up no gradients.
 static bool may_fit(const Lean *l, int most) {
-  return (most > 1 && offer(l, most, l->layers.len)) || (l->layers.len > 0 && goes_on(l) && offer(l, 1, l->layers.len));
+  return (most > 1 && offer(l, most, l->layers.len).fits) || (l->layers.len > 0 && goes_on(l) && offer(l, 1, l->layers.len).fits);
 }
 
 // Numbers of microbatches are tried until one fits by itself.
@@ -85,11 +107,15 @@ void lean_offer(Contest *contest) {
   Arena *arena = contest->c->arena;
   const Lean lean = {contest, contest->plan, repeated_layers(arena, contest->c->model->train)}, *l = &lean;
   const Counts numbers = numbers_of_microbatches(arena, contest->c->model->batch);
+  const Offered base = {false, lacks(l)};
   if (!may_fit(l, numbers.len > 0 ? numbers.at[numbers.len - 1] : 1)) return;
   for (int i = 0; i < numbers.len && goes_on(l); i++) {
     const int m = numbers.at[i];
-    if (m > 1 && offer(l, m, 0)) return;
-    if (l->layers.len > 0 && goes_on(l) && offer(l, m, l->layers.len)) offer_fewest(l, m);
+    const Offered none = m > 1 ? offer(l, m, 0) : base;
+    if (none.fits) return;
+    if (l->layers.len == 0 || !goes_on(l)) continue;
+    const Offered all = offer(l, m, l->layers.len);
+    if (all.fits) offer_fewest(l, m, none, all);
   }
 }
 

@@ -172,6 +172,7 @@ static double time_of_best(Contest *contest) {
 // Whether its program takes less than the best one, and fits: then it is the best.
 static bool offer(Contest *contest, const Rival *rival, double *best) {
   Compilation *lowered;
+  if (rival->too_large) return false;
   const Evaluation e = evaluate_program(contest->c, &rival->plan, &lowered);
   const bool fits = e.refused == NULL && (double)e.arena_bytes <= contest->c->machine->device.memory;
   if (!fits || !contest_is_less(e.overlapped, *best)) {
