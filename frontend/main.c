@@ -188,7 +188,7 @@ static bool write_problem(const Driver *d, const Compilation *c) {
 // What no plan is below, or no choice by the planner's own sum.
 static void report_bound(const Driver *d, const Search *search, double scale, const char *unit) {
   const char *ways = search->ways > 0 ? arena_printf(d->arena, ", at most %d ways an operator,", search->ways) : "";
-  const char *mesh = arena_printf(d->arena, "%s%s", mesh_text(d->arena, &search->mesh), ways), *fitting = search->of_fitting ? " that is estimated to fit" : "";
+  const char *mesh = arena_printf(d->arena, "%s%s", mesh_text(d->arena, &search->mesh), ways), *fitting = search->of_lean ? ", in microbatches and with layers made again or not, that is estimated to fit" : search->of_fitting ? " that is estimated to fit" : "";
   if (search->bound == INFINITY) {
     fprintf(stderr, ", no plan that was searched on %s is estimated to fit", mesh);
     return;

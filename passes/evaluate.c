@@ -33,9 +33,7 @@ Compilation *evaluate_copy(const Compilation *c, const Plan *plan, Arena *arena)
 Compilation *evaluate_in_microbatches(const Compilation *c, int number, Arena *arena) {
   Compilation *copy = NEW(arena, Compilation);
   *copy = copy_compilation(c, arena);
-  const char *refusal = microbatch_split(copy->model, number);
-  if (refusal != NULL) fatal("microbatches were asked for that cannot be: %s", refusal);
-  return copy;
+  return microbatch_split(copy->model, number) == NULL ? copy : NULL;
 }
 
 static const char *first_problem(const Compilation *copy, Arena *arena) {

@@ -19,7 +19,7 @@ typedef struct Evaluation {
 // A copy in an arena of the caller's, the plan of which the next pass, "plan", takes.
 Compilation *evaluate_copy(const Compilation *c, const Plan *plan, Arena *arena);
 
-// A copy whose training graph comes in so many microbatches, for plans that do. The number is one that the model can have.
+// A copy whose training graph comes in so many microbatches, for plans that do. NULL: the model cannot have so many.
 Compilation *evaluate_in_microbatches(const Compilation *c, int number, Arena *arena);
 
 // All passes from "plan" on: the figures are those that the compiler prints for the plan. The mesh is the plan's.

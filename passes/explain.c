@@ -127,7 +127,7 @@ static void search_runner_up(const Explainer *e, const Others *o, int number, Ex
   if (!solution.feasible) fatal("explain: every operator can be on every rank, but no plan was found");
   const Plan plan = problem_plan(p->arena, p, solution.value);
   const bool fits = contest_offer(&contest, &plan, NULL) == 0;
-  if (!fits) fit_search(&contest, p, solution.value, BUDGET);
+  if (!fits) fit_search(&contest, p, footprint_new(p, NULL, e->c->strip_bytes), solution.value, BUDGET);
   variable->cost = cost;
   p->cfn.n_limits = 0;
   g->none_fits = !contest.fits;

@@ -25,6 +25,7 @@ typedef struct Search {
   double unrefined;   // what that one takes so, in seconds; 0: not known
   bool simulated;     // the cost is of a simulation, in which what can overlaps
   bool of_fitting;    // the bound is of those plans that are estimated to fit
+  bool of_lean;       // ... in any number of microbatches, with layers made again or not
   int approximate;    // tensors whose changes of layout it counted more than once
   SearchPoints progress; // of a search that tries one plan after the other
   const Cfn *problem; // that it solved, where it is one and was asked for (keeps_problem); or NULL

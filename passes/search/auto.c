@@ -86,7 +86,7 @@ static void search_all(Compilation *c, Contest *contest, Refinement *refinement,
   const Plan plan = problem_plan(problem->arena, problem, solution.value);
   const bool too_much = fit_is_too_much(c, problem, solution.value), fits = !too_much && contest_offer(contest, &plan, NULL) == 0;
   if (!fits) contest_offer_planners(contest, PLAN_AUTO);
-  c->search.bound = fits ? solution.bound : fit_search(contest, problem, solution.value, budget / 2);
+  c->search.bound = fits ? solution.bound : fit_search(contest, problem, footprint_new(problem, NULL, c->strip_bytes), solution.value, budget / 2);
   if (too_much && !contest->fits) contest_offer(contest, &plan, NULL); // it may be what needs least
   c->search.of_fitting = !fits;
   if (fits && !c->by_sum) refine_add_optima(refinement, problem, &solution);
@@ -116,6 +116,14 @@ static const char *search_factors(Compilation *c, Contest *contest, Refinement *
   c->search.mesh = factors.mesh;
   c->search.ways = factors.most;
   return NULL;
+}
+
+// Where plans that fit as they are may take more than with microbatches, or layers made again.
+static void search_lean(Compilation *c, Contest *contest, SearchProblem *problem, int64_t budget) {
+  const bool proved = c->search.bound < INFINITY && !contest_is_less(c->search.bound, contest->cost);
+  if (!contest->fits || proved || contest_is_over(contest)) return;
+  c->search.bound = lean_search(contest, problem, budget);
+  c->search.of_lean = true;
 }
 
 // Whether anything fits: what takes least time to find out first.
@@ -178,7 +186,7 @@ Plan search_auto(Compilation *c) {
   }
   if (searched) search_all(c, &contest, &refinement, problem, budget);
   else c->search.bound = 0;
-  close_problem(c, problem);
+  if (!c->search.of_fitting) close_problem(c, problem);
   const char *finer = NULL;
   if (contest.fits && !c->search.of_fitting) { // fewer devices have less memory
     search_fewer(c, &contest, budget);
@@ -187,6 +195,10 @@ Plan search_auto(Compilation *c) {
   const double found = contest.fits && contest.name == NULL ? contest.cost : INFINITY;
   contest_offer_planners(&contest, PLAN_AUTO);
   lean_offer(&contest);
+  if (c->search.of_fitting) {
+    search_lean(c, &contest, problem, budget);
+    close_problem(c, problem);
+  }
   if (contest.fits) c->search.cost = contest.cost;
   // Costs are sums of the same in another order. A plan of which that is not so is none of those of which something is proved.
   if (contest.fits && !contest_is_less(c->search.bound, contest.cost) && !contest_is_less(contest.cost, c->search.bound)) c->search.bound = contest.cost;

@@ -90,12 +90,22 @@ static bool goes_on(const Fitter *f) {
 
 static bool can_be_better(const Fitter *f, double cost) { return !f->contest->fits || contest_is_less(cost, f->contest->cost); }
 
+static Plan plan_of(const Fitter *f, const int *value) {
+  Arena *arena = f->contest->c->arena;
+  Plan plan = problem_plan(f->p->arena, f->p, value);
+  const int microbatches = f->p->groups.graph->microbatches;
+  if (microbatches > 1) plan.microbatches = microbatches;
+  const AgainLayers *layers = footprint_layers(f->footprint);
+  for (int i = 0; layers != NULL && i < layers->made; i++) vec_push(arena, &plan.recompute, ((PlanAgain){.name = arena_strdup(arena, layers->names.at[i])}));
+  return plan;
+}
+
 // Offers the plan of a solution. Gives its estimate; INFINITY: there is none, or none that can be better than the best. beyond: by
 // how many bytes it does not fit.
 static double offer(Fitter *f, const CfnSolution *solution, int64_t *beyond) {
   int moment;
   if (!solution->feasible || !can_be_better(f, solution->cost)) return INFINITY;
-  const Plan plan = problem_plan(f->p->arena, f->p, solution->value);
+  const Plan plan = plan_of(f, solution->value);
   *beyond = contest_offer(f->contest, &plan, NULL);
   if (*beyond == 0) f->start = solution->value;
   return footprint_peak(f->footprint, solution->value, &moment);
@@ -164,17 +174,17 @@ static bool offer_all(Fitter *f) {
   for (int g = 0; g < n;) {
     if (contest_is_over(f->contest)) return false;
     const bool allowed = cfn_cost(cfn, value) < INFINITY;
-    const Plan plan = allowed ? problem_plan(f->p->arena, f->p, value) : (Plan){0};
+    const Plan plan = allowed ? plan_of(f, value) : (Plan){0};
     if (allowed) contest_offer(f->contest, &plan, NULL);
     for (g = 0; g < n && ++value[g] == cfn->variables.at[g].n_values; g++) value[g] = 0;
   }
   return true;
 }
 
-double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t budget) {
-  Fitter fitter = {.contest = contest, .p = p, .memory = contest->c->machine->device.memory, .budget = budget}, *f = &fitter;
+double fit_search(Contest *contest, SearchProblem *p, Footprint *footprint, const int *value, int64_t budget) {
+  Fitter fitter = {.contest = contest, .p = p, .footprint = footprint, .memory = contest->c->machine->device.memory, .budget = budget}, *f = &fitter;
   int moment;
-  f->footprint = footprint_new(p, contest->c->strip_bytes);
+  const bool lean = footprint_layers(footprint) != NULL;
   f->cost = NEW_ARRAY(p->arena, const double *, p->groups.list.len);
   for (int g = 0; g < p->groups.list.len; g++) f->cost[g] = p->cfn.variables.at[g].cost;
   footprint_peak(f->footprint, value, &moment);
@@ -183,7 +193,7 @@ double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t 
   int64_t beyond = 0;
   double peak = offer(f, &f->first, &beyond);
   fit_from(f, peak, beyond);
-  for (int i = 0; i < CAPS && bound < INFINITY && can_be_better(f, bound) && goes_on(f); i++) {
+  for (int i = 0; i < CAPS && !lean && bound < INFINITY && can_be_better(f, bound) && goes_on(f); i++) {
     const double work = avoidable_work(f, f->last);
     if (work == 0) break;
     cap_work(f, work * CLOSER);
@@ -192,7 +202,7 @@ double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t 
     if (peak == INFINITY) break; // nor can be any under a smaller cap
     fit_from(f, peak, beyond);
   }
-  if (!contest->fits) offer_lean(f);
+  if (!contest->fits && !lean) offer_lean(f);
   cap_work(f, INFINITY);
   for (int l = 0; l < p->cfn.n_limits; l++) p->cfn.limit[l] = f->memory;
   if (bound == INFINITY || !offer_all(f)) return bound;
@@ -201,12 +211,12 @@ double fit_search(Contest *contest, SearchProblem *p, const int *value, int64_t 
 
 bool fit_is_too_much(const Compilation *c, SearchProblem *p, const int *value) {
   int moment;
-  return footprint_peak(footprint_new(p, c->strip_bytes), value, &moment) > c->machine->device.memory;
+  return footprint_peak(footprint_new(p, NULL, c->strip_bytes), value, &moment) > c->machine->device.memory;
 }
 
 bool fit_is_possible(const Compilation *c, SearchProblem *p) {
   int *everywhere = NEW_ARRAY(p->arena, int, p->groups.list.len), moment;
-  Footprint *footprint = footprint_new(p, c->strip_bytes);
+  Footprint *footprint = footprint_new(p, NULL, c->strip_bytes);
   footprint_peak(footprint, everywhere, &moment);
   footprint_weigh(footprint, 0, moment);
   p->cfn.n_limits = 1;

@@ -4,17 +4,21 @@
 
 #include "../demands.h"
 #include "../passes.h"
+#include "copies.h"
 
 typedef VEC(int) Ids;
 
 // From the operator `made` to the operator `read`, both included.
 typedef struct Life {
   int made, read;
+  int again; // the first operator of the backward pass that reads it
 } Life;
 
 struct Footprint {
   SearchProblem *p;
   const Graph *graph;
+  const AgainLayers *layers; // or NULL
+  Copies copies;       // where layers are made again
   const bool *bulge;   // by tensor: it may not be there
   int64_t least_bytes; // if it is larger than this
   Life *life;          // by tensor
@@ -56,7 +60,7 @@ static void find_keeper(void *ctx, int tensor) {
   if (t->producer < 0 || t->inlined) return;
   if (f->graph->ops.at[t->producer].phase >= reader->op->phase) return;
   if (reader->op->phase == PHASE_UPDATE && t->role != ROLE_GRADIENT) return;
-  f->life[of] = (Life){t->producer, reader->number};
+  f->life[of] = (Life){t->producer, reader->number, f->life[of].again > 0 ? f->life[of].again : reader->number};
   if (f->keeper[of] >= 0) return;
   f->keeper[of] = reader->group;
   vec_push(f->p->arena, &f->kept[reader->group], of);
@@ -120,6 +124,12 @@ static const double *laid_as(Footprint *f, int group, int value) {
   return laid;
 }
 
+// From which operator on a tensor lies there for those that read it last.
+static int begin_of(const Footprint *f, int tensor) {
+  const bool again = f->layers != NULL && again_makes(f->layers, tensor);
+  return again ? f->life[tensor].again : f->life[tensor].made;
+}
+
 double footprint_peak(Footprint *f, const int *value, int *moment) {
   const int n = f->graph->ops.len;
   double *change = NEW_ARRAY(f->p->arena, double, n + 1), now = 0, most = -1;
@@ -127,10 +137,15 @@ double footprint_peak(Footprint *f, const int *value, int *moment) {
     const double *laid = laid_as(f, g, value[g]);
     now += laid[0];
     for (int i = 0; i < f->kept[g].len; i++) {
-      const Life *life = &f->life[f->kept[g].at[i]];
-      change[life->made] += laid[1 + i];
-      change[life->read + 1] -= laid[1 + i];
+      const int tensor = f->kept[g].at[i];
+      change[begin_of(f, tensor)] += laid[1 + i];
+      change[f->life[tensor].read + 1] -= laid[1 + i];
     }
+  }
+  for (int i = 0; i < f->copies.len; i++) {
+    const Copy *copy = &f->copies.at[i];
+    change[copy->first] += copy_bytes(copy, value);
+    change[copy->last + 1] -= copy_bytes(copy, value);
   }
   for (int i = 0; i < n; i++) {
     now += change[i];
@@ -140,18 +155,23 @@ double footprint_peak(Footprint *f, const int *value, int *moment) {
 }
 
 void footprint_weigh(Footprint *f, int limit, int moment) {
-  for (int g = 0; g < f->p->groups.list.len; g++) {
-    CfnVariable *variable = &f->p->cfn.variables.at[g];
-    double *weight = NEW_ARRAY(f->p->arena, double, variable->n_values);
-    for (int v = 0; v < variable->n_values; v++) {
+  double **weight = NEW_ARRAY(f->p->arena, double *, f->p->cfn.variables.len);
+  for (int x = 0; x < f->p->cfn.variables.len; x++) {
+    CfnVariable *variable = &f->p->cfn.variables.at[x];
+    variable->weight[limit] = weight[x] = NEW_ARRAY(f->p->arena, double, variable->n_values);
+  }
+  for (int g = 0; g < f->p->groups.list.len; g++)
+    for (int v = 0; v < f->p->of[g].n; v++) {
       const double *laid = laid_as(f, g, v);
-      weight[v] = laid[0];
+      weight[g][v] = laid[0];
       for (int i = 0; i < f->kept[g].len; i++) {
-        const Life *life = &f->life[f->kept[g].at[i]];
-        if (life->made <= moment && moment <= life->read) weight[v] += laid[1 + i];
+        const int tensor = f->kept[g].at[i];
+        if (begin_of(f, tensor) <= moment && moment <= f->life[tensor].read) weight[g][v] += laid[1 + i];
       }
     }
-    variable->weight[limit] = weight;
+  for (int i = 0; i < f->copies.len; i++) {
+    const Copy *copy = &f->copies.at[i];
+    for (int k = 0; k < copy->n_sizes && copy->first <= moment && moment <= copy->last; k++) weight[copy->variable][k] = copy->size[k];
   }
 }
 
@@ -208,10 +228,12 @@ const double *footprint_work(const Footprint *f, int group) {
   return work;
 }
 
-Footprint *footprint_new(SearchProblem *p, int64_t strip_bytes) {
+const AgainLayers *footprint_layers(const Footprint *f) { return f->layers; }
+
+Footprint *footprint_new(SearchProblem *p, const AgainLayers *layers, int64_t strip_bytes) {
   const int n = p->groups.graph->tensors.len, groups = p->groups.list.len;
   Footprint *f = NEW(p->arena, Footprint);
-  *f = (Footprint){.p = p, .graph = p->groups.graph, .least_bytes = rematerialise_least(strip_bytes)};
+  *f = (Footprint){.p = p, .graph = p->groups.graph, .layers = layers, .least_bytes = rematerialise_least(strip_bytes)};
   f->bulge = strip_bytes > 0 ? rematerialise_bulges(p->model->train, p->arena) : NEW_ARRAY(p->arena, bool, n);
   f->life = NEW_ARRAY(p->arena, Life, n);
   f->keeper = NEW_ARRAY(p->arena, int, n);
@@ -220,5 +242,6 @@ Footprint *footprint_new(SearchProblem *p, int64_t strip_bytes) {
   f->laid = NEW_ARRAY(p->arena, double *, groups);
   f->work = NEW_ARRAY(p->arena, double *, groups);
   find_keepers(f);
+  if (layers != NULL) f->copies = copies_add(p);
   return f;
 }

@@ -1,47 +1,25 @@
 // Where no plan fits: plans of less memory and more time.
 //
 // The batch comes in microbatches, and of the layers that repeat (block1, block2, ...) the first few make their values again for the
-// backward pass: with every number of microbatches as few as will do. Each such plan is offered, and the cheapest that fits is kept. Where the
-// leanest of them does not fit, none of the others is tried.
+// backward pass. At first such plans are made of one that is known: with every number of microbatches as few as will do. Each is offered, and
+// the cheapest that fits is kept. Where the leanest of them does not fit, none of the others is tried.
+//
+// Then for every number of microbatches and of layers that are made again the assignment that costs least, of those whose estimate fits.
+// The least of what is proved of each is the bound. A number that costs no less than what is known, whatever it needs, ends that, as
+// greater ones cost more: layers that are made again add their operators, and microbatches are the same work in smaller pieces.
 #include "lean.h"
 
 #include <math.h>
 
 #include "../../ir/model.h"
+#include "fit.h"
 
-typedef VEC(const char *) Layers;
 typedef VEC(int) Counts;
-
-// The outermost layer of an operator without the number at its end, or NULL: it is in none that is counted.
-static const char *kind_of(Arena *arena, const char *layer, const char **name) {
-  *name = arena_strndup(arena, layer, strcspn(layer, "."));
-  size_t len = strlen(*name);
-  while (len > 0 && (*name)[len - 1] >= '0' && (*name)[len - 1] <= '9') len--;
-  return len > 0 && (*name)[len] != '\0' ? arena_strndup(arena, *name, len) : NULL;
-}
-
-// The outermost layers of which there are several of a kind, in their order.
-static Layers repeated_layers(Arena *arena, const Graph *train) {
-  Names seen = {.arena = arena}, count = {.arena = arena};
-  Layers all = {0}, repeated = {0};
-  const char *name;
-  for (int i = 0; i < train->ops.len; i++) {
-    const char *kind = train->ops.at[i].phase == PHASE_FORWARD ? kind_of(arena, train->ops.at[i].layer, &name) : NULL;
-    if (kind == NULL || names_get(&seen, name) >= 0) continue;
-    names_set(&seen, name, i);
-    vec_push(arena, &all, name);
-    const int before = names_get(&count, kind);
-    names_set(&count, kind, before < 0 ? 1 : before + 1);
-  }
-  for (int i = 0; i < all.len; i++)
-    if (names_get(&count, kind_of(arena, all.at[i], &name)) > 1) vec_push(arena, &repeated, all.at[i]);
-  return repeated;
-}
 
 typedef struct Lean {
   Contest *contest;
   Plan base;
-  Layers layers;
+  LayerNames layers;
 } Lean;
 
 static bool goes_on(const Lean *l) { return !contest_is_over(l->contest) && !(l->contest->fits && l->contest->c->any_plan); }
@@ -105,7 +83,7 @@ static bool may_fit(const Lean *l, int most) {
 void lean_offer(Contest *contest) {
   if (contest->fits || !contest->any) return;
   Arena *arena = contest->c->arena;
-  const Lean lean = {contest, contest->plan, repeated_layers(arena, contest->c->model->train)}, *l = &lean;
+  const Lean lean = {contest, contest->plan, again_candidates(arena, contest->c->model->train)}, *l = &lean;
   const Counts numbers = numbers_of_microbatches(arena, contest->c->model->batch);
   const Offered base = {false, lacks(l)};
   if (!may_fit(l, numbers.len > 0 ? numbers.at[numbers.len - 1] : 1)) return;
@@ -117,6 +95,46 @@ void lean_offer(Contest *contest) {
     const Offered all = offer(l, m, l->layers.len);
     if (all.fits) offer_fewest(l, m, none, all);
   }
+}
+
+// ---- proved --------------------------------------------------------------------------------------------------------
+
+// Of the plans of a problem, with any number of layers made again. *least: none of them takes less, whatever it needs.
+static double search_layers(Contest *contest, SearchProblem *p, int64_t budget, double *least) {
+  AgainLayers *layers = again_layers(p);
+  Footprint *footprint = footprint_new(p, layers, contest->c->strip_bytes);
+  double bound = INFINITY;
+  for (int made = 0; made <= layers->names.len; made++) {
+    again_make(p, layers, made);
+    p->cfn.n_limits = 0;
+    const CfnSolution first = cfn_solve(&p->cfn, budget, NULL);
+    if (made == 0) *least = first.bound;
+    if (!contest_is_less(first.bound, contest->cost) || !first.feasible) return fmin(bound, first.bound); // as is what more layers take
+    if (contest_is_over(contest)) return 0;
+    bound = fmin(bound, fit_search(contest, p, footprint, first.value, budget));
+  }
+  return bound;
+}
+
+// In so many microbatches; INFINITY: the model cannot have them. 0: nothing is known.
+static double search_microbatches(Contest *contest, int number, int64_t budget, double *least) {
+  const Compilation *c = contest->c, *split = evaluate_in_microbatches(c, number, c->arena);
+  const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates, .until = contest->until};
+  *least = split == NULL ? INFINITY : 0;
+  if (split == NULL) return INFINITY;
+  Arena *arena = arena_new();
+  SearchProblem *p = problem_new(arena, split->model, &c->mesh, c->machine, &space);
+  const double bound = p == NULL ? 0 : search_layers(contest, p, budget, least);
+  arena_free(arena);
+  return bound;
+}
+
+double lean_search(Contest *contest, SearchProblem *p, int64_t budget) {
+  const Counts numbers = numbers_of_microbatches(contest->c->arena, contest->c->model->batch);
+  double least, bound = search_layers(contest, p, budget, &least);
+  for (int i = 1; i < numbers.len && contest_is_less(least, contest->cost) && bound > 0; i++)
+    bound = contest_is_over(contest) ? 0 : fmin(bound, search_microbatches(contest, numbers.at[i], budget, &least));
+  return bound;
 }
 
 const char *lean_how(const Compilation *c, const Plan *plan) {

@@ -111,7 +111,7 @@ static Outcome make_outcome(Filler *f, const Candidate *candidate, int number) {
       if (op->sharding.pending[a]) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
     want[i] = routes_layout(f->p->routes, &layout);
   }
-  const double cost = f->p->unit == SEARCH_SECONDS ? cost_of_op(&f->p->cost, f->graph, op) : 0;
+  const double cost = f->p->unit == SEARCH_SECONDS ? phase_times(f->graph, op->phase) * cost_of_op(&f->p->cost, f->graph, op) : 0;
   const Tensor *out = graph_tensor(f->graph, op->out);
   const bool again = rematerialise_chooses(out, out->layout, f->p->cost.mesh, f->p->cost.f64);
   return (Outcome){op->sharding, cost, again ? cost : 0, made, want};

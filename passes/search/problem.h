@@ -38,6 +38,7 @@ typedef struct SearchProblem {
   Candidates *of;  // by group
   Cfn cfn;         // variable i is group i; tags of functions of groups alone: what their tensors are (TensorRole)
   int n_approximate; // tensors whose changes of layout cfn counts for each group alone (tables.h), since too many groups touch them
+  const int *times;  // by tensor: how often a step changes its layout, at least; NULL: once
   struct Tables *tables; // (tables.h)
   const Cfn *solved;     // the network that problem_solve solved last
   Arena *scratch;        // while the problem is built

@@ -11,9 +11,44 @@ enum { MAX_REFINED = 1 << 16 }; // entries of what is left of a table
 
 // ---- one cost ------------------------------------------------------------------------------------------------------
 
+// How often a step changes the layout of a tensor: where some read it in every microbatch and others do not, once at least. Of what is
+// stored the update is not counted then, which reads it once.
+static int times_of(const SearchProblem *p, const Tensor *t) {
+  return p->times == NULL ? 1 : p->times[t - graph_tensor(p->groups.graph, 0)];
+}
+
+typedef struct TimesReader {
+  const SearchProblem *p;
+  int *times;
+  const Op *op;
+  int group;
+} TimesReader;
+
+static void note_times(void *ctx, int tensor) {
+  const TimesReader *r = ctx;
+  const bool updates = graph_tensor(r->p->groups.graph, tensor)->producer < 0 && r->p->groups.of_tensor[tensor] == r->group;
+  if (!updates && phase_times(r->p->groups.graph, r->op->phase) == 1) r->times[tensor] = 1;
+}
+
+static void find_times(SearchProblem *p) {
+  const Graph *graph = p->groups.graph;
+  if (graph->microbatches <= 1) return;
+  TimesReader r = {.p = p, .times = NEW_ARRAY(p->arena, int, graph->tensors.len)};
+  for (int t = 0; t < graph->tensors.len; t++) {
+    const int producer = graph_tensor(graph, t)->producer;
+    r.times[t] = producer < 0 ? graph->microbatches : phase_times(graph, op_complete(&graph->ops.at[producer]));
+  }
+  for (int i = 0; i < graph->ops.len; i++) {
+    r.op = &graph->ops.at[i];
+    r.group = p->groups.of_op[i];
+    op_visit_reads(r.op, note_times, &r);
+  }
+  p->times = r.times;
+}
+
 // Ways that are compared by bytes count those of the busiest rank, four for an element.
 double tables_in_unit(const SearchProblem *p, const Tensor *t, double amount) {
-  return p->unit == SEARCH_BYTES ? amount / 4 * cost_element(&p->cost, t->type) * mesh_ranks(p->cost.mesh) : amount;
+  return p->unit == SEARCH_BYTES ? amount / 4 * cost_element(&p->cost, t->type) * mesh_ranks(p->cost.mesh) : times_of(p, t) * amount;
 }
 
 static bool is_pending(Tables *t, int layout) {
@@ -53,6 +88,11 @@ static void add_wants(Tables *t, const int *want, int n) {
   }
 }
 
+static void add_wants_of_state(Tables *t, const Tensor *tensor, const PortState *state) {
+  const bool updates = state->made >= 0 && tensor->producer < 0 && times_of(t->p, tensor) > 1;
+  if (!updates) add_wants(t, state->want, state->n);
+}
+
 static double cost_of_key(Tables *t, const Tensor *tensor) {
   const int *key = t->key.at, wants = t->key.len - 2;
   if (wants == 0) return 0;
@@ -73,14 +113,14 @@ static double cost_of_states(Tables *t, const Tensor *tensor, int shape, const i
   for (int i = 0; i < n; i++)
     if (t->ports->states.at[state[i]].made >= 0) made = t->ports->states.at[state[i]].made;
   begin_key(t, shape, made);
-  for (int i = 0; i < n; i++) add_wants(t, t->ports->states.at[state[i]].want, t->ports->states.at[state[i]].n);
+  for (int i = 0; i < n; i++) add_wants_of_state(t, tensor, &t->ports->states.at[state[i]]);
   return cost_of_key(t, tensor);
 }
 
 double tables_wants_cost(Tables *t, const Tensor *tensor, int maker, const int *want, int n) {
   const PortState *made = maker >= 0 ? &t->ports->states.at[maker] : &(PortState){.made = -1};
   begin_key(t, routes_shape(t->p->routes, tensor), made->made);
-  add_wants(t, made->want, made->n);
+  add_wants_of_state(t, tensor, made);
   add_wants(t, want, n);
   return cost_of_key(t, tensor);
 }
@@ -117,10 +157,11 @@ static const double *make_table(Tables *t, const Shared *shared, int64_t size) {
 
 // Row-major over the states of the ports.
 static const double *table_of(Tables *t, const Shared *shared) {
-  int *key = NEW_ARRAY(t->p->scratch, int, shared->n + shared->fixed.len + 3), n = 0;
+  int *key = NEW_ARRAY(t->p->scratch, int, shared->n + shared->fixed.len + 4), n = 0;
   int64_t size = 1;
   key[n++] = routes_shape(t->p->routes, shared->tensor);
   key[n++] = shared->tensor->type;
+  key[n++] = times_of(t->p, shared->tensor);
   key[n++] = shared->n;
   for (int i = 0; i < shared->n; i++) {
     key[n++] = shared->port[i]->list;
@@ -210,11 +251,12 @@ static bool has_room(Tables *t, const Shared *pair) {
 }
 
 static int kind_of(Tables *t, int tensor, const PortList *ports) {
-  int *key = NEW_ARRAY(t->p->scratch, int, ports->len + 2);
+  int *key = NEW_ARRAY(t->p->scratch, int, ports->len + 3);
   key[0] = routes_shape(t->p->routes, graph_tensor(t->p->groups.graph, tensor));
   key[1] = graph_tensor(t->p->groups.graph, tensor)->type;
-  for (int i = 0; i < ports->len; i++) key[2 + i] = ports->at[i]->list;
-  return numbers_of(&t->kind_numbers, key, sizeof *key * (size_t)(ports->len + 2));
+  key[2] = times_of(t->p, graph_tensor(t->p->groups.graph, tensor));
+  for (int i = 0; i < ports->len; i++) key[3 + i] = ports->at[i]->list;
+  return numbers_of(&t->kind_numbers, key, sizeof *key * (size_t)(ports->len + 3));
 }
 
 static void add_pairs(Tables *t, int tensor, const PortList *ports) {
@@ -256,6 +298,7 @@ static void add_tensor(Tables *t, int tensor, const PortList *ports) {
 Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
   const int n = p->groups.graph->tensors.len;
   Tables *tables = NEW(p->arena, Tables);
+  find_times(p);
   *tables = (Tables){.p = p, .ports = ports, .own = own, .cost_numbers.arena = p->arena, .table_numbers.arena = p->arena, .kind_numbers.arena = p->arena, .bounded = true};
   tables->of = NEW_ARRAY(p->arena, PortList, n);
   for (int i = 0; i < ports->list.len; i++) vec_push(p->arena, &tables->of[ports->list.at[i].tensor], &ports->list.at[i]);

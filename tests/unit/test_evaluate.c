@@ -162,7 +162,7 @@ static void estimates_are_from_below(void) {
   const ProblemSpace all = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
   cost_mark_inlined(c.model->train);
   SearchProblem *p = problem_new(arena, c.model, &c.mesh, c.machine, &all);
-  Footprint *footprint = footprint_new(p, c.strip_bytes);
+  Footprint *footprint = footprint_new(p, NULL, c.strip_bytes);
   int *value = NEW_ARRAY(arena, int, p->groups.list.len), moment;
   srand(1);
   for (int i = 0; i < 30; i++) {
@@ -178,4 +178,58 @@ static void estimates_are_from_below(void) {
   arena_free(arena);
 }
 
-CHECKS(TEST(every_planner), TEST(a_plan_of_another_model), TEST(a_lean_plan), TEST(what_is_made_again), TEST(estimates_are_from_below))
+// The same with layers made again, in one microbatch and in several: neither what is estimated nor the sum is more than what their
+// programs need and take.
+static const char blocks_text[] = "layer block(x[n, d]) -> y {\n"
+                                  "  h = dense(x, 4*d) |> relu;\n"
+                                  "  y = softmax(dense(h, d)) + x;\n"
+                                  "}\n"
+                                  "model deep(batch = 24) {\n"
+                                  "  input x[batch, 16];\n"
+                                  "  input label[batch]: int < 10;\n"
+                                  "  for l in 0..3 { x = block(x); }\n"
+                                  "  loss = cross_entropy(dense(x, 10), label);\n"
+                                  "}\n"
+                                  "train { optimizer = sgd(lr = 0.1, momentum = 0.9); steps = 2; }\n";
+
+static void lean_estimates_are_from_below(void) {
+  enum { BLOCKS = 3, DRAWS = 8 };
+  const ProblemSpace all = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates};
+  srand(2);
+  for (int microbatches = 1; microbatches <= 3; microbatches += 2) {
+    Arena *arena = arena_new();
+    Compilation c = open_text(arena, blocks_text);
+    cost_mark_inlined(c.model->train);
+    const Compilation *split = microbatches > 1 ? evaluate_in_microbatches(&c, microbatches, arena) : &c;
+    SearchProblem *p = problem_new(arena, split->model, &c.mesh, c.machine, &all);
+    AgainLayers *layers = again_layers(p);
+    CHECK_INT(layers->names.len, BLOCKS);
+    CHECK_INT(p->n_approximate, 0);
+    int *value[BLOCKS + 1][DRAWS], moment;
+    double seconds[BLOCKS + 1][DRAWS];
+    for (int made = 0; made <= BLOCKS; made++)
+      for (int i = 0; i < DRAWS; i++) {
+        value[made][i] = NEW_ARRAY(arena, int, p->groups.list.len);
+        for (int g = 0; g < p->groups.list.len; g++) value[made][i][g] = i == 0 ? 0 : rand() % p->of[g].n;
+        again_make(p, layers, made);
+        seconds[made][i] = cfn_cost(&p->cfn, value[made][i]);
+      }
+    Footprint *footprint = footprint_new(p, layers, c.strip_bytes);
+    for (int made = 0; made <= BLOCKS; made++)
+      for (int i = 0; i < DRAWS; i++) {
+        again_make(p, layers, made);
+        const double peak = footprint_peak(footprint, value[made][i], &moment);
+        Plan plan = problem_plan(arena, p, value[made][i]);
+        plan.microbatches = microbatches;
+        for (int k = 0; k < made; k++) vec_push(arena, &plan.recompute, ((PlanAgain){.name = layers->names.at[k]}));
+        const Evaluation found = evaluate_plan(&c, &plan);
+        CHECK(found.refused == NULL && peak > 0 && peak <= (double)found.arena_bytes);
+        CHECK(seconds[made][i] <= found.cost.step * (1 + 1e-12));
+        if (made == 0 && microbatches == 1) CHECK_NEAR(seconds[made][i], found.cost.step, 1e-12);
+        else CHECK(seconds[made][i] >= 0.7 * found.cost.step);
+      }
+    arena_free(arena);
+  }
+}
+
+CHECKS(TEST(every_planner), TEST(a_plan_of_another_model), TEST(a_lean_plan), TEST(what_is_made_again), TEST(estimates_are_from_below), TEST(lean_estimates_are_from_below))
