@@ -163,6 +163,7 @@ static const char *layout_text(const Program *p, const Collective *c, const Layo
   for (int a = 0; a < n_axes; a++) {
     if (layout->axis[a].kind == LAYOUT_PARTIAL)
       text_printf(&text, ", a %s over %s", reduce_name(layout->axis[a].reduce), p->mesh.axis[a].name);
+    if (layout->axis[a].kind == LAYOUT_OWNED) text_printf(&text, ", by owners over %s", p->mesh.axis[a].name);
     if (layout->axis[a].kind == LAYOUT_PINNED) text_printf(&text, ", on %s %d", p->mesh.axis[a].name, layout->axis[a].pin);
   }
   return text_str(&text);
@@ -191,6 +192,9 @@ static void emit_collective(KernelBook *book, const Collective *c, const char *p
   text_printf(out, "%s// %s\n", pad, name_in_comment(p->arena, what));
   if (reshard_how(c->kind) == RESHARD_LOCAL)
     text_printf(out, "%sparcc_slice(%s, %s, samples);\n", pad, both_sides(book, c), type_word(p, c->tensor));
+  else if (reshard_moves_rows(c->kind))
+    text_printf(out, "%sSERVE_ROWS(%s, %s, %s, %d, %lld, %u, %s, samples, %s);\n", pad, name_type(p, TYPE_REAL), both_sides(book, c),
+                tensor(p, c->owners.index), c->owners.dims, (long long)c->owners.rows, c->axes, stage, communicator(book, all_axes(p)));
   else if (reshard_how(c->kind) == RESHARD_MESSAGES)
     text_printf(out, "%sparcc_exchange(%s, %s, %s, samples, %s);\n", pad, both_sides(book, c), stage, type_word(p, c->tensor),
                 communicator(book, all_axes(p)));

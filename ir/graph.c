@@ -205,6 +205,7 @@ void op_visit_reads(const Op *op, void (*visit)(void *ctx, int tensor), void *ct
   }
   if (op->kind != OP_COMPUTE) {
     visit(ctx, op->in);
+    if (op->owners != NULL) visit(ctx, op->owners->index);
     return;
   }
   visit_accesses(op->body, visit, ctx);

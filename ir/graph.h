@@ -87,6 +87,13 @@ typedef struct Opaque {
   OpaqueAttr *attrs;
 } Opaque;
 
+// Of a change of layout from owners of rows (LAYOUT_OWNED): which row of a table of so many stands at each place, an integer tensor over the
+// first `dims` dimensions.
+typedef struct RowOwners {
+  int index, dims;
+  int64_t rows;
+} RowOwners;
+
 typedef struct Op {
   OpKind kind;
   Phase phase;
@@ -103,6 +110,7 @@ typedef struct Op {
   const Expr *body;
   bool accumulates; // the sum goes over all microbatches: each adds to it
   int in;       // OP_VIEW, OP_RESHARD: the tensor read
+  const RowOwners *owners; // OP_RESHARD: those of rows, or NULL
   const Opaque *opaque; // OP_OPAQUE
   int shard; // number of the innermost @shard(...) of the model that speaks for it, or 0
   int origin; // training graph: number of the forward operator that it is, or is part of the gradient of; 0: of none

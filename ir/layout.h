@@ -43,10 +43,12 @@ typedef struct OpSharding {
   bool pending[MESH_MAX_AXES];
 } OpSharding;
 
-typedef enum LayoutKind { LAYOUT_REPLICATED, LAYOUT_SHARD, LAYOUT_PARTIAL, LAYOUT_PINNED, LAYOUT_KINDS } LayoutKind;
+typedef enum LayoutKind { LAYOUT_REPLICATED, LAYOUT_SHARD, LAYOUT_PARTIAL, LAYOUT_PINNED, LAYOUT_OWNED, LAYOUT_KINDS } LayoutKind;
 
 // How a tensor lies along one axis: whole on every rank, its dimension `dim` cut, a pending reduction (`reduce`, a Reduce
-// of graph.h), or only on the ranks with coordinate `pin`.
+// of graph.h), or only on the ranks with coordinate `pin`. Or it is owned: a partial sum of which each place of the first `dim` dimensions is on
+// one rank alone, and 0 on the others. Which rank, the index of a row at that place says: the one that has this row of a table
+// whose rows are divided over the axis. So lie the rows that were looked up in such a table.
 typedef struct AxisLayout {
   uint8_t kind; // a LayoutKind
   int8_t dim;
@@ -75,6 +77,8 @@ typedef struct Block { int64_t lo, len; } Block;
 
 OpSharding sharding_replicate(void);
 extern const Layout layout_replicated; // along every axis
+// Whether the tensor is the sum of what the ranks along the axis hold: partial or owned.
+static inline bool axis_is_sum(const AxisLayout *axis) { return axis->kind == LAYOUT_PARTIAL || axis->kind == LAYOUT_OWNED; }
 Cut cut_plain(int64_t extent, int64_t unit);
 bool cut_is_plain(const Cut *cut, int64_t extent);
 // The axes that shard a dimension, as a set of bits.

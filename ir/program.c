@@ -194,6 +194,7 @@ void step_visit_tensors(const Step *step, void (*visit)(void *ctx, int tensor, b
     visit(ctx, step->collective->tensor, step->collective->dst == step->collective->tensor);
     if (step->collective->dst != step->collective->tensor) visit(ctx, step->collective->dst, true);
     if (step->collective->stage >= 0) visit(ctx, step->collective->stage, true);
+    if (reshard_moves_rows(step->collective->kind)) visit(ctx, step->collective->owners.index, false);
     return;
   case STEP_CALL:
     for (int i = 0; i < step->call.args.len; i++)

@@ -151,6 +151,7 @@ typedef struct Collective { // a change of layout that is not nothing: a row of 
   int rank;
   int64_t extent[IR_MAX_RANK];
   int stage;        // tensor for parts that are not contiguous, or -1
+  RowOwners owners;    // of rows that move one by one (reshard_moves_rows)
   double bytes;     // that the busiest rank sends or receives
   VEC(int) members; // all-reduce of several tensors, side by side from `tensor` on; empty: of that alone
   const char *purpose; // of several: one line for people, else NULL

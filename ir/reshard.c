@@ -24,6 +24,8 @@ ReshardPattern reshard_pattern(ReshardKind kind) { return reshard_table[kind].pa
 
 int reshard_rounds(ReshardKind kind) { return reshard_table[kind].rounds; }
 
+bool reshard_moves_rows(ReshardKind kind) { return reshard_table[kind].from == LAYOUT_OWNED; }
+
 ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim) {
   for (int kind = 0; kind < RESHARD_KINDS; kind++) {
     const struct ReshardInfo *info = &reshard_table[kind];
@@ -65,11 +67,13 @@ static bool single_axis_differs(const Mesh *mesh, const Layout *from, const Layo
 static bool axis_differs(const Mesh *mesh, const Layout *from, const Layout *to, int a) {
   const AxisLayout *x = &from->axis[a], *y = &to->axis[a];
   if (mesh->axis[a].size == 1) return single_axis_differs(mesh, from, to, a);
+  if (x->kind == LAYOUT_OWNED && y->kind == LAYOUT_PARTIAL) return x->reduce != y->reduce; // it is a partial sum, too
   if (x->kind != y->kind) return true;
   switch (x->kind) {
   case LAYOUT_SHARD: return x->dim != y->dim || memcmp(&from->cut[x->dim], &to->cut[y->dim], sizeof(Cut)) != 0;
   case LAYOUT_PARTIAL: return x->reduce != y->reduce;
   case LAYOUT_PINNED: return x->pin != y->pin;
+  case LAYOUT_OWNED: return x->dim != y->dim;
   default: return false;
   }
 }
@@ -178,6 +182,7 @@ static bool fits(const Mesh *mesh, const Shape *shape, const Layout *from, const
   case RESHARD_all_to_all:
     return plain_dim(mesh, shape, from, step.axes) >= 0 && plain_dim(mesh, shape, to, step.axes) >= 0;
   case RESHARD_reblock: return !several;
+  case RESHARD_serve: return plain_dim(mesh, shape, to, step.axes) == 0 && within(mesh, shape, to, from); // places that follow each other
   default: return true;
   }
 }
@@ -200,15 +205,23 @@ static bool is_window(const Shape *shape, const Layout *layout, int a) {
   return axis->kind == LAYOUT_SHARD && !cut_is_plain(&layout->cut[axis->dim], shape->extent[axis->dim]);
 }
 
+// Owners are asked for rows before anything else changes, as what says who they are lies as the rows do.
+static bool stays_owned(const Mesh *mesh, const Layout *from, const Layout *to) {
+  bool stays = false;
+  for (int a = 0; a < mesh->n_axes; a++) stays |= from->axis[a].kind == LAYOUT_OWNED && to->axis[a].kind == LAYOUT_OWNED;
+  return stays;
+}
+
 bool reshard_find(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard *step) {
   bool reduces = false;
   step->axes = reshard_axes(mesh, from, to);
   if (step->axes == 0) return false;
   for (int a = 0; a < mesh->n_axes; a++) {
     if (!(step->axes >> a & 1)) continue;
-    if (to->axis[a].kind == LAYOUT_PARTIAL || is_window(shape, from, a)) return false;
-    reduces |= from->axis[a].kind == LAYOUT_PARTIAL;
+    if (axis_is_sum(&to->axis[a]) || is_window(shape, from, a)) return false;
+    reduces |= axis_is_sum(&from->axis[a]);
   }
+  if (stays_owned(mesh, from, to)) return false;
   step->kind = common_kind(mesh, from, to, step->axes);
   if (!fits(mesh, shape, from, to, *step)) step->kind = RESHARD_exchange;
   if (reduces) return step->kind != RESHARD_exchange;

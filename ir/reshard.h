@@ -31,6 +31,8 @@ const char *reshard_name(ReshardKind kind);
 ReshardHow reshard_how(ReshardKind kind);
 ReshardPattern reshard_pattern(ReshardKind kind);
 int reshard_rounds(ReshardKind kind);
+// Whether it moves single rows between owners and others: who moves how many is known when the indices are.
+bool reshard_moves_rows(ReshardKind kind);
 // The row of the table for a change along one axis (to is not partial); same_dim: both shard the same dimension.
 ReshardKind reshard_between(LayoutKind from, LayoutKind to, bool same_dim);
 // The table's formula. n, p and x: see reshard.def.

@@ -30,12 +30,24 @@ static const char *suffix_of(ReshardKind kind) {
   switch (kind) {
   case RESHARD_all_reduce:
   case RESHARD_all_gather:
-  case RESHARD_broadcast: return "whole";
+  case RESHARD_broadcast:
+  case RESHARD_publish: return "whole";
   case RESHARD_reduce_scatter:
   case RESHARD_slice:
-  case RESHARD_scatter: return "part";
+  case RESHARD_scatter:
+  case RESHARD_serve: return "part";
   default: return "moved";
   }
+}
+
+// Who owns the rows that an operator looked up: they are as it has made them, or the sum of what some ranks have made.
+static const RowOwners *owners_of(const Graph *graph, int tensor) {
+  RowOwners owners;
+  const Op *op = &graph->ops.at[graph_tensor(graph, tensor)->producer];
+  while (op->kind == OP_RESHARD) op = &graph->ops.at[graph_tensor(graph, op->in)->producer];
+  for (int a = 0; a < MESH_MAX_AXES; a++)
+    if (op->sharding.dim[a] >= op->n_out && sharding_owners(graph, op, op->sharding.dim[a], &owners)) return arena_copy(graph->arena, &owners, sizeof owners);
+  fatal("rows without owners");
 }
 
 static int add_reshard(Applier *ap, int tensor, const Layout *to, Phase phase, const Op *near) {
@@ -50,6 +62,7 @@ static int add_reshard(Applier *ap, int tensor, const Layout *to, Phase phase, c
   out.again_above = 0;
   Op op = {.kind = OP_RESHARD, .phase = phase, .name = reshard_name(step.kind), .layer = near->layer, .loc = near->loc};
   op.in = tensor;
+  if (reshard_moves_rows(step.kind)) op.owners = owners_of(graph, tensor);
   op.out = graph_add_tensor(graph, out);
   graph_set_layout(graph, op.out, to);
   op.sharding = sharding_replicate();

@@ -8,6 +8,7 @@
 //   tree          the same with twice the depth in place of hops, and bytes that no rank keeps back; the cheaper one of both
 //   messages      the same with what a rank sends out of each unit, and as many latencies as messages that do not go at once
 //                 each of these as measured, if a profile says so
+//   rows          messages, and the launches of what copies rows and lists, for which the host waits
 //   local change  nothing where a rank keeps what it has; else as measured, or launch + what it reads and writes / bandwidth of the memory
 //   packing       what does not lie in one run is copied before or behind: as long as a local change of so many bytes, where that is measured
 #include "cost.h"
@@ -26,6 +27,8 @@
 static const double EDGE = 16, DEPTH = 32;
 // Messages between pairs of ranks that are on their way at the same time.
 static const double MESSAGES_AT_ONCE = 8;
+// Of rows that move one by one: three copies of rows, four of lists and indices, and the wait (runtime/common/rows.c).
+static const double LAUNCHES_OF_ROWS = 8;
 enum { MAX_READS = 64 }; // of an operator that are told apart
 
 int cost_element(const CostModel *model, ScalarType type) { return type == TYPE_REAL && model->f64 ? 8 : 4; }
@@ -90,6 +93,7 @@ static double packed(const CostModel *model, const Shape *shape, const Layout *f
   const bool gathers = step.kind == RESHARD_all_gather;
   if (reshard_how(step.kind) == RESHARD_MESSAGES) {
     const double kept = (double)layout_elements(mesh, shape, to) * element - moved;
+    if (reshard_moves_rows(step.kind)) return 2 * moved + fmax(kept, 0);
     return (double)reshard_staged(mesh, shape, from, to) * element + fmax(kept, 0);
   }
   if (!gathers && step.kind != RESHARD_reduce_scatter) return 0;
@@ -127,9 +131,10 @@ StepCost cost_of_moving(const CostModel *model, const Shape *shape, const Layout
   const Transfer t = step.kind == RESHARD_all_reduce ? all_reduced(model, links, bytes, rounds)
                      : pattern == RESHARD_RING       ? over_ring(model, links, bytes, rounds, false)
                                                      : by_messages(model, links, bytes, pattern);
+  const double launches = reshard_moves_rows(step.kind) ? 1 + LAUNCHES_OF_ROWS : 1;
   // The table's bytes grow with those of the tensor, which is what was measured.
   const double seconds = measured != NULL ? link_curve_seconds(measured, bytes / reshard_bytes(step.kind, 1, links->ranks, 0))
-                                          : model->machine->device.launch + t.latency + t.bandwidth;
+                                          : launches * model->machine->device.launch + t.latency + t.bandwidth;
   const double packing = links->measured[RESHARD_slice] != NULL ? packed(model, shape, from, to, step, element, bytes) : 0;
   return (StepCost){packing > 0 ? seconds + copy_seconds(links, packing) : seconds, bytes, t.level};
 }

@@ -121,7 +121,7 @@ static void enter(Demands *d, int tensor) {
 static Layout result_layout(const Graph *graph, const Op *op, int result, const Mesh *mesh) {
   Layout layout = sharding_result(graph, op, result, mesh);
   for (int a = 0; a < mesh->n_axes; a++)
-    if (layout.axis[a].kind == LAYOUT_PARTIAL && mesh->axis[a].size == 1)
+    if (axis_is_sum(&layout.axis[a]) && mesh->axis[a].size == 1)
       layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   return layout;
 }
@@ -184,7 +184,7 @@ static RouteCost grow(Tree *t, int first, int needed, const RouteCost *known, in
 
 static bool is_partial(const Layout *layout) {
   for (int a = 0; a < MESH_MAX_AXES; a++)
-    if (layout->axis[a].kind == LAYOUT_PARTIAL) return true;
+    if (axis_is_sum(&layout->axis[a])) return true;
   return false;
 }
 
@@ -207,7 +207,7 @@ static Layout whole_layout(const Mesh *mesh, Routes *routes, const int *layout, 
     again |= once & differs;
     once |= differs;
   }
-  for (int a = 0; a < mesh->n_axes && partial; a++) again |= made->axis[a].kind == LAYOUT_PARTIAL ? 1u << a : 0;
+  for (int a = 0; a < mesh->n_axes && partial; a++) again |= axis_is_sum(&made->axis[a]) ? 1u << a : 0;
   return demands_whole(mesh, made, again);
 }
 

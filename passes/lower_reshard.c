@@ -68,6 +68,14 @@ static Extent count_of(const ProgTensor *t) {
   return count;
 }
 
+// Rows, of which a rank sends and receives no more than there are places, and three lists of places.
+static int64_t rows_staged(const Lowering *l, const Mesh *mesh, const Shape *shape, const Op *op) {
+  enum { LISTS = 3 };
+  const Tensor *index = graph_tensor(l->graph, op->owners->index);
+  const Shape places = shape_of(index);
+  return layout_elements(mesh, shape, graph_tensor(l->graph, op->in)->layout) + LISTS * layout_elements(mesh, &places, index->layout);
+}
+
 bool lowering_reshard(Lowering *l, const Op *op, Collective *c) {
   const Mesh own = mesh_of_graph(l), *mesh = &own;
   const Tensor *in = graph_tensor(l->graph, op->in), *out = graph_tensor(l->graph, op->out);
@@ -81,7 +89,7 @@ bool lowering_reshard(Lowering *l, const Op *op, Collective *c) {
   memcpy(c->extent, in->extent, sizeof in->extent);
   c->bytes = reshard_cost(mesh, &shape, c->from, c->to, step, element_size(l, in));
   for (int a = 0; a < mesh->n_axes; a++)
-    if (step.axes >> a & 1 && c->from->axis[a].kind == LAYOUT_PARTIAL) c->reduce = c->from->axis[a].reduce;
+    if (step.axes >> a & 1 && axis_is_sum(&c->from->axis[a])) c->reduce = c->from->axis[a].reduce;
   const bool gathers = step.kind == RESHARD_all_gather;
   c->count = count_of(&l->program->tensors.at[gathers ? c->tensor : c->dst]);
   if (lowering_reshard_in_place(l, op)) c->dst = c->tensor;
@@ -89,6 +97,7 @@ bool lowering_reshard(Lowering *l, const Op *op, Collective *c) {
   if (step.kind == RESHARD_broadcast) c->root = root_of(mesh, step.axes, c->from);
   if (gathers || step.kind == RESHARD_reduce_scatter) plan_blocks(l, c, in, &shape);
   if (reshard_how(step.kind) == RESHARD_MESSAGES)
-    c->stage = stage_for(l, in, reshard_staged(mesh, &shape, c->from, c->to));
+    c->stage = stage_for(l, in, reshard_moves_rows(step.kind) ? rows_staged(l, mesh, &shape, op) : reshard_staged(mesh, &shape, c->from, c->to));
+  if (reshard_moves_rows(step.kind)) c->owners = (RowOwners){l->tensor_of[op->owners->index], op->owners->dims, op->owners->rows};
   return reshard_how(step.kind) != RESHARD_NOTHING;
 }

@@ -84,7 +84,7 @@ static bool lies_alike(Lowering *l, const Op *op, int piece) {
   for (int a = 0; a < l->program->mesh.n_axes; a++) {
     const AxisLayout *x = &whole->layout->axis[a], *y = &part->layout->axis[a];
     if (x->kind != y->kind || (x->kind == LAYOUT_PINNED && x->pin != y->pin)) return false;
-    if (x->kind == LAYOUT_PARTIAL || (x->kind == LAYOUT_SHARD && (x->dim == 0 || x->dim != y->dim))) return false;
+    if (axis_is_sum(x) || (x->kind == LAYOUT_SHARD && (x->dim == 0 || x->dim != y->dim))) return false;
   }
   for (int i = 1; i < whole->rank; i++)
     if (!extent_equal(lowering_tensor_extent(l, whole, i), lowering_tensor_extent(l, part, i))) return false;

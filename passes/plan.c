@@ -111,7 +111,7 @@ void plan_expect_results(const Planner *p, Graph *graph, const Op *op) {
   for (int r = 0; r < op_results(op); r++) {
     Layout layout = sharding_result(graph, op, r, &p->mesh);
     for (int a = 0; a < p->mesh.n_axes; a++)
-      if (layout.axis[a].kind == LAYOUT_PARTIAL) expect_reduced(p, graph, graph_tensor(graph, op_result(op, r)), &layout, a);
+      if (axis_is_sum(&layout.axis[a])) expect_reduced(p, graph, graph_tensor(graph, op_result(op, r)), &layout, a);
     graph_set_layout(graph, op_result(op, r), &layout);
   }
 }

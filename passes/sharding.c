@@ -1,5 +1,6 @@
 #include "sharding.h"
 
+#include "../ir/pin.h"
 #include "rewrite.h"
 
 // ---- which dimension follows a shard -------------------------------------------------------------------------------
@@ -129,8 +130,8 @@ Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh
   if (divides(&op->sharding, mesh)) operand_dims(graph, op, tensor, mesh, &layout);
   for (int a = 0; a < mesh->n_axes; a++) {
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
-    if (op->sharding.pending[a] && graph_tensor(graph, tensor)->layout->axis[a].kind == LAYOUT_PARTIAL)
-      layout.axis[a] = graph_tensor(graph, tensor)->layout->axis[a];
+    if (op->sharding.pending[a] && axis_is_sum(&graph_tensor(graph, tensor)->layout->axis[a]))
+      layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = graph_tensor(graph, tensor)->layout->axis[a].reduce};
   }
   return layout;
 }
@@ -157,6 +158,49 @@ static Layout opaque_result(const Op *op, int result, const Mesh *mesh) {
   return sharding_argument(op, &op->opaque->args[a], mesh);
 }
 
+bool sharding_owners(const Graph *graph, const Op *op, int dim, RowOwners *owners) {
+  Pin pin[IR_MAX_DIMS];
+  for (int i = op_pins(op, pin) - 1; i >= 0; i--) {
+    const Expr *at = pin[i].at;
+    if (pin[i].dim != dim || at->kind != EXPR_ACCESS || at->access.outside != 0 || at->access.rank == 0) continue;
+    *owners = (RowOwners){at->access.tensor, at->access.rank, op->dims[dim].extent};
+    return access_is_leading(graph, op, at, at->access.rank) && owners->dims <= op->n_out;
+  }
+  return false;
+}
+
+typedef struct TableSearch {
+  const Graph *graph;
+  const Op *op;
+  int dim;
+  bool found;
+} TableSearch;
+
+static void search_table(void *ctx, const Expr *e) {
+  TableSearch *s = ctx;
+  const Tensor *t = graph_tensor(s->graph, e->access.tensor);
+  s->found |= (t->role == ROLE_PARAM || t->role == ROLE_STATE) && access_full_dim(s->graph, s->op, e, 0) == s->dim;
+}
+
+// Whether the rows along a dimension are those of a stored table: of other tensors ranks look up what they made, in small pieces.
+static bool looks_up_stored(const Graph *graph, const Op *op, int dim) {
+  TableSearch s = {graph, op, dim, false};
+  expr_visit_accesses(op->body, search_table, &s);
+  return s.found;
+}
+
+// Of a sum that is split along a dimension that it reduces.
+static AxisLayout partial_result(const Graph *graph, const Op *op, int axis) {
+  RowOwners owners;
+  AxisLayout layout = {.kind = LAYOUT_PARTIAL, .reduce = op->reduce};
+  const int dim = op->sharding.dim[axis];
+  if (op->sharding.unit[axis] == 1 && sharding_owners(graph, op, dim, &owners) && looks_up_stored(graph, op, dim)) {
+    layout.kind = LAYOUT_OWNED;
+    layout.dim = (int8_t)owners.dims;
+  }
+  return layout;
+}
+
 Layout sharding_result(const Graph *graph, const Op *op, int result, const Mesh *mesh) {
   if (op->kind == OP_OPAQUE) return opaque_result(op, result, mesh);
   if (op->kind != OP_COMPUTE) return through_view(graph, op, true, mesh);
@@ -165,7 +209,7 @@ Layout sharding_result(const Graph *graph, const Op *op, int result, const Mesh 
     const int dim = op->sharding.dim[a];
     if (op->sharding.pin[a] >= 0) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PINNED, .pin = op->sharding.pin[a]};
     else if (op->sharding.pending[a]) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM};
-    else if (dim >= op->n_out) layout.axis[a] = (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = op->reduce};
+    else if (dim >= op->n_out) layout.axis[a] = partial_result(graph, op, a);
     else if (dim >= 0) {
       layout.axis[a] = (AxisLayout){.kind = LAYOUT_SHARD, .dim = dim};
       layout.cut[dim] = cut_plain(op->dims[dim].extent, op->sharding.unit[a]);
@@ -248,7 +292,8 @@ bool sharding_makes_sums(const Graph *graph, int tensor, int axis, const Mesh *m
   if (op->kind != OP_OPAQUE) return false;
   int result = 0;
   while (op_result(op, result) != tensor) result++;
-  return sharding_result(graph, op, result, mesh).axis[axis].kind == LAYOUT_PARTIAL;
+  const AxisLayout made = sharding_result(graph, op, result, mesh).axis[axis];
+  return axis_is_sum(&made);
 }
 
 // How an expression depends on the tensors that are partial sums along an axis: not at all, as a sum of multiples of them

@@ -10,6 +10,9 @@
 Layout sharding_operand(const Graph *graph, const Op *op, int tensor, const Mesh *mesh);
 // The layout in which an opaque call reads or makes an argument: partial where it makes one without a dimension that is split.
 Layout sharding_argument(const Op *op, const OpaqueArg *arg, const Mesh *mesh);
+// Who owns the places of a sum that is split along one of the dimensions that it reduces, if each place is of one rank alone: where an index
+// over the first dimensions of the result says which part of that dimension counts there (ir/pin.h).
+bool sharding_owners(const Graph *graph, const Op *op, int dim, RowOwners *owners);
 // The layout of result number `result`. A view passes on what it can of the layout of its operand.
 Layout sharding_result(const Graph *graph, const Op *op, int result, const Mesh *mesh);
 // The dimension of an operator that follows a tensor's shard (dimension i of the tensor): the one that reads it whole and

@@ -37,7 +37,7 @@ static int64_t beyond(int64_t reach, int64_t div) { return reach <= 0 ? 0 : (rea
 static const char *layout_cell(const Strategies *s, int tensor, const Layout *layout) {
   const Tensor *t = graph_tensor(s->graph, tensor);
   const AxisLayout *axis = &layout->axis[0];
-  if (axis->kind == LAYOUT_PARTIAL) return reduce_name((Reduce)axis->reduce);
+  if (axis_is_sum(axis)) return reduce_name((Reduce)axis->reduce);
   if (axis->kind != LAYOUT_SHARD) return "whole";
   const Cut *cut = &layout->cut[axis->dim];
   const int64_t before = beyond(cut->before, cut->div), behind = beyond(cut->after - (cut->scale - 1), cut->div);
@@ -81,7 +81,7 @@ static bool add_way(Strategies *s, int dim) {
   for (int r = 0; r < op_results(&op) && n < TABLE_MAX_COLUMNS; r++) {
     const Layout layout = sharding_result(s->graph, &op, r, &two);
     row.cell[n++] = layout_cell(s, op_result(&op, r), &layout);
-    reduced |= layout.axis[0].kind == LAYOUT_PARTIAL;
+    reduced |= axis_is_sum(&layout.axis[0]);
   }
   vec_push(s->arena, &s->table.rows, row);
   return reduced;

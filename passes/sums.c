@@ -74,7 +74,7 @@ static int piece_of(const Graph *graph, const Op *sum, const Expr *access) {
 static bool lies_alike(Lowering *l, const Tensor *x, const Tensor *sum, int n_fixed) {
   for (int a = 0; a < l->program->mesh.n_axes; a++) {
     const AxisLayout *p = &x->layout->axis[a], *q = &sum->layout->axis[a];
-    if (p->kind != q->kind || (p->kind == LAYOUT_PINNED && p->pin != q->pin) || p->kind == LAYOUT_PARTIAL) return false;
+    if (p->kind != q->kind || (p->kind == LAYOUT_PINNED && p->pin != q->pin) || axis_is_sum(p)) return false;
     if (p->kind == LAYOUT_SHARD && p->dim != q->dim + n_fixed) return false;
   }
   for (int i = 0; i < n_fixed; i++)

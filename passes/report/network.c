@@ -203,7 +203,7 @@ static int node_of(const Builder *b, const Op *op) {
 static bool reduces(const Graph *graph, const Op *op) {
   const Layout *in = graph_tensor(graph, op->in)->layout, *out = graph_tensor(graph, op->out)->layout;
   for (int a = 0; a < MESH_MAX_AXES; a++)
-    if (in->axis[a].kind == LAYOUT_PARTIAL && out->axis[a].kind != LAYOUT_PARTIAL) return true;
+    if (axis_is_sum(&in->axis[a]) && !axis_is_sum(&out->axis[a])) return true;
   return false;
 }
 

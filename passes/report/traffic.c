@@ -41,7 +41,7 @@ static double common(const Traffic *t, const Collective *c, int sender, int rece
     const Block a = held(t, c, c->from, sender, d), b = held(t, c, c->to, receiver, d);
     elements *= (double)max_i64(0, min_i64(a.lo + a.len, b.lo + b.len) - max_i64(a.lo, b.lo));
   }
-  return elements;
+  return reshard_moves_rows(c->kind) ? elements / mesh_parts(t->mesh, c->axes) : elements; // each owner has as much
 }
 
 // Along an axis where several ranks hold the same, each gives to those at its own place.
@@ -50,7 +50,7 @@ static bool gives(const Traffic *t, const Collective *c, int sender, int receive
     const AxisLayout *from = &c->from->axis[a], *to = &c->to->axis[a];
     const int at = mesh_coordinate(t->mesh, sender, 1u << a), by = mesh_coordinate(t->mesh, receiver, 1u << a);
     if (to->kind == LAYOUT_PINNED && to->pin != by) return false;
-    if (from->kind == LAYOUT_PINNED ? from->pin != at : from->kind != LAYOUT_SHARD && at != by) return false;
+    if (from->kind == LAYOUT_PINNED ? from->pin != at : from->kind != LAYOUT_SHARD && from->kind != LAYOUT_OWNED && at != by) return false;
   }
   return true;
 }

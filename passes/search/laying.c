@@ -33,7 +33,7 @@ void problem_lay_op(SearchProblem *p, const Group *group, int id, const Candidat
   for (int r = 0; r < op_results(op); r++) {
     Layout layout = sharding_result(graph, op, r, mesh);
     for (int a = 0; a < mesh->n_axes; a++)
-      if (layout.axis[a].kind == LAYOUT_PARTIAL && mesh->axis[a].size == 1) layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+      if (axis_is_sum(&layout.axis[a]) && mesh->axis[a].size == 1) layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
     graph_set_layout(graph, op_result(op, r), &layout);
   }
 }

@@ -3,8 +3,7 @@
 //
 // - The batch is divided over all ranks. Dense parameters are on every rank, and their gradients are all-reduced.
 // - A table whose gradient has rows (passes/sparse.c) is divided by rows over P owners, each on a rank of its own: it looks up the rows
-//   that it has for all ranks, gets the gradient's rows of all, and updates its own beside them. As changes of layout go along whole
-//   tensors, owners get all rows and take theirs.
+//   that it has for all ranks, serves them, gets the gradient's rows of all, and updates its own beside them.
 // - P is found by sampling: from one owner on it is doubled while a step takes less, from an owner on every rank on it is halved, and as
 //   long as a curve t(P) = b/P + a (P - 1) + c through the samples, by least squares, has its least at a P that was not tried, that is
 //   tried, too: at most PARALLAX_MOST_SAMPLES in all, of which the best is taken. The paper begins at one end and goes the other way only where

@@ -55,7 +55,7 @@ static bool is_pending(Tables *t, int layout) {
   while (t->pending.len <= layout) {
     const Layout *next = routes_layout_at(t->p->routes, t->pending.len);
     bool pending = false;
-    for (int a = 0; a < t->p->cost.mesh->n_axes; a++) pending |= next->axis[a].kind == LAYOUT_PARTIAL;
+    for (int a = 0; a < t->p->cost.mesh->n_axes; a++) pending |= axis_is_sum(&next->axis[a]);
     vec_push(t->p->arena, &t->pending, pending);
   }
   return t->pending.at[layout];
@@ -67,8 +67,8 @@ int tables_resolved(Tables *t, int made, int want) {
   const Layout *is = routes_layout_at(t->p->routes, made);
   Layout layout = *routes_layout_at(t->p->routes, want);
   for (int a = 0; a < t->p->cost.mesh->n_axes; a++)
-    if (layout.axis[a].kind == LAYOUT_PARTIAL && (is->axis[a].kind != LAYOUT_PARTIAL || is->axis[a].reduce != layout.axis[a].reduce))
-      layout.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
+    if (layout.axis[a].kind == LAYOUT_PARTIAL)
+      layout.axis[a] = axis_is_sum(&is->axis[a]) && is->axis[a].reduce == layout.axis[a].reduce ? is->axis[a] : (AxisLayout){.kind = LAYOUT_REPLICATED};
   return routes_layout(t->p->routes, &layout);
 }
 

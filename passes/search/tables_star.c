@@ -10,7 +10,7 @@ enum { FEW = 5, MAX_HUB_TABLE = 1 << 18 }; // layouts that are told apart at onc
 bool star_is_partial(const Star *s, int layout) {
   const Layout *of = routes_layout_at(s->t->p->routes, layout);
   for (int a = 0; a < s->t->p->cost.mesh->n_axes; a++)
-    if (of->axis[a].kind == LAYOUT_PARTIAL) return true;
+    if (axis_is_sum(&of->axis[a])) return true;
   return false;
 }
 

@@ -27,8 +27,26 @@ static Interval part_of_rank(const ParccDivision *d, const ParccCut *cut, int ra
     block.len = samples;
   }
   for (int a = 0; a < d->n_axes; a++)
-    if (cut->axes >> a & 1) block = parcc_block_in(block, d->axis[a].size, rank / d->axis[a].stride % d->axis[a].size);
+    if (cut->axes >> a & 1) block = parcc_block_in(block, d->axis[a].size, box_coordinate(&d->axis[a], rank));
   return parcc_window(block, cut->scale, cut->before, cut->after, cut->div, extent);
+}
+
+int box_ranks_along(const ParccDivision *d, unsigned axes) {
+  int ranks = 1;
+  for (int a = 0; a < d->n_axes; a++)
+    if (axes >> a & 1) ranks *= d->axis[a].size;
+  return ranks;
+}
+
+int box_rank_along(const ParccDivision *d, unsigned axes, int place) {
+  int rank = parcc.rank;
+  for (int a = d->n_axes - 1; a >= 0; a--) {
+    const ParccPlacing *axis = &d->axis[a];
+    if (!(axes >> a & 1)) continue;
+    rank += (place % axis->size - box_coordinate(axis, parcc.rank)) * axis->stride;
+    place /= axis->size;
+  }
+  return rank;
 }
 
 Box box_of_rank(const ParccDivision *d, int rank, long samples) {

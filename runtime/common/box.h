@@ -8,6 +8,11 @@ typedef struct {
   long lo[PARCC_MAX_RANK], len[PARCC_MAX_RANK];
 } Box;
 
+// The coordinate of a rank on an axis.
+static inline int box_coordinate(const ParccPlacing *axis, int rank) { return rank / axis->stride % axis->size; }
+// How many ranks there are along some axes (bits), and the one at a place among them that is like this rank along the others.
+int box_ranks_along(const ParccDivision *d, unsigned axes);
+int box_rank_along(const ParccDivision *d, unsigned axes, int place);
 // What `rank` holds of a tensor; samples: in the batch at hand.
 Box box_of_rank(const ParccDivision *d, int rank, long samples);
 long box_elements(const Box *box, int dims);

@@ -20,10 +20,7 @@ typedef struct { // of the ranks along the axes, at its place among them
 static Collect collect_of(const ParccDivision *whole, const ParccDivision *parts, unsigned axes, ParccType type, long samples) {
   static const size_t size[] = {sizeof(float), sizeof(double), sizeof(int)};
   static const ncclDataType_t nccl[] = {ncclFloat, ncclDouble, ncclInt};
-  Collect c = {whole, parts, axes, 1, samples, size[type], nccl[type]};
-  for (int a = 0; a < whole->n_axes; a++)
-    if (axes >> a & 1) c.members *= whole->axis[a].size;
-  return c;
+  return (Collect){whole, parts, axes, box_ranks_along(whole, axes), samples, size[type], nccl[type]};
 }
 
 // The place of this rank along the axes.
@@ -31,27 +28,15 @@ static int own_place(const Collect *c) {
   int place = 0;
   for (int a = 0; a < c->whole->n_axes; a++) {
     const ParccPlacing *axis = &c->whole->axis[a];
-    if (c->axes >> a & 1) place = place * axis->size + parcc.rank / axis->stride % axis->size;
+    if (c->axes >> a & 1) place = place * axis->size + box_coordinate(axis, parcc.rank);
   }
   return place;
-}
-
-// The rank at a place along the axes that is like this one along the others.
-static int rank_at(const Collect *c, int place) {
-  int rank = parcc.rank;
-  for (int a = c->whole->n_axes - 1; a >= 0; a--) {
-    const ParccPlacing *axis = &c->whole->axis[a];
-    if (!(c->axes >> a & 1)) continue;
-    rank += (place % axis->size - parcc.rank / axis->stride % axis->size) * axis->stride;
-    place /= axis->size;
-  }
-  return rank;
 }
 
 static Box whole_box(const Collect *c) { return box_of_rank(c->whole, parcc.rank, c->samples); }
 
 static void look_at(const Collect *c, Member *m) {
-  m->box = box_of_rank(c->parts, rank_at(c, m->place), c->samples);
+  m->box = box_of_rank(c->parts, box_rank_along(c->whole, c->axes, m->place), c->samples);
   m->elements = box_elements(&m->box, c->parts->rank);
 }
 

@@ -10,15 +10,13 @@ typedef struct {
   long samples;
 } Exchange;
 
-static int coordinate(const ParccPlacing *axis, int rank) { return rank / axis->stride % axis->size; }
-
 // Whether p is the one that gives q its part: along axes on which the tensor is replicated everybody has it already.
 static int gives(const Exchange *x, int p, int q) {
   for (int a = 0; a < x->from->n_axes; a++) {
     const ParccPlacing *from = &x->from->axis[a], *to = &x->to->axis[a];
-    if (to->place >= 0 && coordinate(to, q) != to->place) return 0;
-    if (from->place >= 0 && coordinate(from, p) != from->place) return 0;
-    if (from->place == -1 && coordinate(from, p) != coordinate(from, q)) return 0;
+    if (to->place >= 0 && box_coordinate(to, q) != to->place) return 0;
+    if (from->place >= 0 && box_coordinate(from, p) != from->place) return 0;
+    if (from->place == -1 && box_coordinate(from, p) != box_coordinate(from, q)) return 0;
   }
   return 1;
 }
@@ -97,7 +95,7 @@ void parcc_slice(const void *src, const ParccDivision *from, void *dst, const Pa
   const Box own = box_of_rank(from, parcc.rank, samples), needed = box_of_rank(to, parcc.rank, samples);
   const Box part = box_intersection(&own, &needed, from->rank);
   for (int a = 0; a < to->n_axes; a++)
-    if (to->axis[a].place >= 0 && coordinate(&to->axis[a], parcc.rank) != to->axis[a].place) return;
+    if (to->axis[a].place >= 0 && box_coordinate(&to->axis[a], parcc.rank) != to->axis[a].place) return;
   box_copy((char *)dst, &needed, (const char *)src, &own, &part, from->rank, size[type], parcc.compute);
 }
 

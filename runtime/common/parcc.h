@@ -339,6 +339,25 @@ void parcc_reduce_scatter(const void *src, const ParccDivision *from, void *dst,
 void parcc_all_gather(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, void *stage, ParccType type,
                       long samples, unsigned axes, ncclComm_t over);
 
+// Rows of a table that is divided plainly over the ranks along some axes, looked up by all of them at all places: each place is right on the rank
+// that owns its row. They go, whole, to the ranks that need the place (SERVE_ROWS of rows.h): what is to be done for that. index: in device
+// memory, the row at each of the places, which are the first `dims` dimensions of `from`; what is outside of the table is 0. The
+// host waits for it. stage: as much as the tensor as it lies by `from`, and three numbers for each place.
+typedef struct { // rows, in device memory; NULL: in order
+  const int *to, *from;
+  long n;
+} ParccCopies;
+typedef struct {
+  long width;         // elements of a row
+  void *sent, *received;
+  ParccCopies packed; // into what is sent
+  ParccCopies kept, unpacked; // into dst, from src and from what is received
+} ParccRows;
+ParccRows parcc_rows(const ParccDivision *from, void *dst, const ParccDivision *to, const int *index, int dims, long rows, unsigned axes,
+                     void *stage, size_t element, long samples);
+// The messages of the last parcc_rows.
+void parcc_exchange_rows(const ParccRows *rows, size_t element, ncclComm_t everybody);
+
 // Each rank has the part that it needs: a copy, in stream compute.
 void parcc_slice(const void *src, const ParccDivision *from, void *dst, const ParccDivision *to, ParccType type, long samples);
 

@@ -165,16 +165,16 @@ static inline unsigned parcc_blocks(long work, long work_a_block) {
 }
 
 // The one place where a kernel starts.
-#define PARCC_LAUNCH_BLOCKS(kernel, work, work_a_block, threads, ...)                                                  \
+#define PARCC_LAUNCH_BLOCKS(stream, kernel, work, work_a_block, threads, ...)                                          \
   do {                                                                                                                 \
     const long parcc_work_ = (work);                                                                                   \
     if (parcc_work_ > 0) {                                                                                             \
-      kernel<<<parcc_blocks(parcc_work_, work_a_block), threads, 0, parcc.compute>>>(__VA_ARGS__);                     \
+      kernel<<<parcc_blocks(parcc_work_, work_a_block), threads, 0, stream>>>(__VA_ARGS__);                            \
       CHECK_CUDA(cudaGetLastError());                                                                                  \
     }                                                                                                                  \
   } while (0)
 #define PARCC_LAUNCH(kernel, work, work_a_block, ...)                                                                  \
-  PARCC_LAUNCH_BLOCKS(kernel, work, work_a_block, PARCC_THREADS, __VA_ARGS__)
+  PARCC_LAUNCH_BLOCKS(parcc.compute, kernel, work, work_a_block, PARCC_THREADS, __VA_ARGS__)
 
 // The threads along a row of a map: a power of two, enough for the row where that fits.
 static inline unsigned parcc_row_threads(long cols) {
@@ -184,12 +184,15 @@ static inline unsigned parcc_row_threads(long cols) {
 }
 
 #define LAUNCH_ROWS(kernel, rows, ...) PARCC_LAUNCH(kernel, rows, 1, __VA_ARGS__)
-#define LAUNCH_MAP(kernel, rows, cols, ...)                                                                            \
+#define LAUNCH_MAP_ON(stream, kernel, rows, cols, ...)                                                                 \
   do {                                                                                                                 \
     const unsigned parcc_x_ = parcc_row_threads(cols), parcc_y_ = PARCC_THREADS / parcc_x_;                            \
-    PARCC_LAUNCH_BLOCKS(kernel, rows, (long)parcc_y_, dim3(parcc_x_, parcc_y_), __VA_ARGS__);                          \
+    PARCC_LAUNCH_BLOCKS(stream, kernel, rows, (long)parcc_y_, dim3(parcc_x_, parcc_y_), __VA_ARGS__);                  \
   } while (0)
+#define LAUNCH_MAP(kernel, rows, cols, ...) LAUNCH_MAP_ON(parcc.compute, kernel, rows, cols, __VA_ARGS__)
 #define LAUNCH_FLAT(kernel, count, ...) PARCC_LAUNCH(kernel, count, PARCC_THREADS, __VA_ARGS__)
 #define LAUNCH_LANES(kernel, cols, ...) PARCC_LAUNCH(kernel, cols, PARCC_THREADS, __VA_ARGS__)
+
+#include "../common/rows.h"
 
 #endif

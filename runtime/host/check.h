@@ -116,7 +116,7 @@ void check_learn_name(const void *at, const char *text, size_t length); // text:
 
 // ---- check_launch.c: what check_launch.h calls
 typedef void (*ParccKernel)(void);
-ParccKernel parcc_check_launch(ParccKernel kernel, const char *name, const char *texts, const char *kinds);
+ParccKernel parcc_check_launch(cudaStream_t stream, ParccKernel kernel, const char *name, const char *texts, const char *kinds);
 typedef struct { void *at; size_t bytes; } ParccRange;
 void parcc_check_lifetime_end(const ParccRange *ranges, size_t n, const char *text);
 extern bool check_in_kernel; // loads and stores are those of a kernel

@@ -115,6 +115,7 @@ static void run_kernel(void *args) {
 // ---- capturing
 
 static const char *call_name;
+static cudaStream_t call_stream;
 
 static void capture(WORD_PARAMETERS, double r0, double r1, double r2, double r3, double r4, double r5, double r6,
                     double r7, EIGHT_PARAMETERS(a), EIGHT_PARAMETERS(b), EIGHT_PARAMETERS(c), EIGHT_PARAMETERS(d),
@@ -126,14 +127,15 @@ static void capture(WORD_PARAMETERS, double r0, double r1, double r2, double r3,
   memcpy(call.reals, reals, sizeof reals);
   memcpy(call.stack, stack, sizeof stack);
   each_pointer(&call, learn_name, &call);
-  check_queue(parcc.compute, call_name, run_kernel, &call, sizeof call);
+  check_queue(call_stream, call_name, run_kernel, &call, sizeof call);
 }
 
-ParccKernel parcc_check_launch(ParccKernel kernel, const char *name, const char *texts, const char *kinds) {
+ParccKernel parcc_check_launch(cudaStream_t stream, ParccKernel kernel, const char *name, const char *texts, const char *kinds) {
   if (strlen(kinds) > STACK) fail_alone(FAIL_INTERNAL, "checking mode: %s has more than %d arguments", name, STACK);
   call.kernel = kernel;
   call.texts = texts;
   call_name = name;
+  call_stream = stream;
   memset(call.kinds, 0, sizeof call.kinds);
   memcpy(call.kinds, kinds, strlen(kinds));
   return (ParccKernel)capture;

@@ -16,7 +16,7 @@ extern int parcc_checking;
 // Returns what to call in the kernel's place, at once, as the kernel's type and so with its arguments converted: a function
 // that keeps them. texts: the arguments as written; kinds: for each of them p (pointer), r (real) or w (another word). All
 // strings but kinds must be literals.
-ParccKernel parcc_check_launch(ParccKernel kernel, const char *name, const char *texts, const char *kinds);
+ParccKernel parcc_check_launch(cudaStream_t stream, ParccKernel kernel, const char *name, const char *texts, const char *kinds);
 typedef struct { void *at; size_t bytes; } ParccRange;
 // text: the ranges as written, a literal.
 void parcc_check_lifetime_end(const ParccRange *ranges, size_t n, const char *text);
@@ -40,13 +40,13 @@ __attribute__((weak)) const char parcc_built_for_check = 1;
 #define PARCC_RESCAN4(...) PARCC_RESCAN1(PARCC_RESCAN1(PARCC_RESCAN1(PARCC_RESCAN1(__VA_ARGS__))))
 #define PARCC_RESCAN1(...) __VA_ARGS__
 
-#define PARCC_LAUNCH(kernel, work, ...)                                                                                \
+#define PARCC_LAUNCH_ON(stream, kernel, work, ...)                                                                     \
   do {                                                                                                                 \
     if ((work) > 0) {                                                                                                  \
       if (!parcc_checking) kernel(__VA_ARGS__);                                                                        \
       else {                                                                                                           \
         const char parcc_kinds_[] = {PARCC_KINDS(__VA_ARGS__) '\0'};                                                   \
-        ((__typeof__(&kernel))parcc_check_launch((ParccKernel)kernel, #kernel, #__VA_ARGS__, parcc_kinds_))(           \
+        ((__typeof__(&kernel))parcc_check_launch(stream, (ParccKernel)kernel, #kernel, #__VA_ARGS__, parcc_kinds_))(   \
             __VA_ARGS__);                                                                                              \
       }                                                                                                                \
     }                                                                                                                  \

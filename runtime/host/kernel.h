@@ -110,18 +110,21 @@ static inline __attribute__((always_inline)) double parcc_unkeyd(int64_t key) {
 
 #ifndef PARCC_CHECK
 // The one place where a kernel starts.
-#define PARCC_LAUNCH(kernel, work, ...)                                                                                \
+#define PARCC_LAUNCH_ON(stream, kernel, work, ...)                                                                     \
   do {                                                                                                                 \
     if ((work) > 0) kernel(__VA_ARGS__);                                                                               \
   } while (0)
 #else
 #include "check_launch.h"
 #endif
+#define PARCC_LAUNCH(kernel, work, ...) PARCC_LAUNCH_ON(parcc.compute, kernel, work, __VA_ARGS__)
 #define LAUNCH_ROWS(kernel, rows, ...) PARCC_LAUNCH(kernel, rows, __VA_ARGS__)
 #define LAUNCH_MAP(kernel, rows, cols, ...) PARCC_LAUNCH(kernel, rows, __VA_ARGS__)
+#define LAUNCH_MAP_ON(stream, kernel, rows, cols, ...) PARCC_LAUNCH_ON(stream, kernel, rows, __VA_ARGS__)
 #define LAUNCH_FLAT(kernel, count, ...) PARCC_LAUNCH(kernel, count, __VA_ARGS__)
 #define LAUNCH_LANES(kernel, cols, ...) PARCC_LAUNCH(kernel, cols, __VA_ARGS__)
 
+#include "../common/rows.h"
 #include "../common/vector_math.h"
 
 #endif

@@ -11,12 +11,13 @@ static Layout with(Layout layout, int axis, AxisLayout how, const Shape *shape) 
 }
 static AxisLayout shard(int dim) { return (AxisLayout){.kind = LAYOUT_SHARD, .dim = dim}; }
 static AxisLayout sum(void) { return (AxisLayout){.kind = LAYOUT_PARTIAL, .reduce = REDUCE_SUM}; }
+static AxisLayout owned(void) { return (AxisLayout){.kind = LAYOUT_OWNED, .dim = 1, .reduce = REDUCE_SUM}; }
 static AxisLayout pin(int place) { return (AxisLayout){.kind = LAYOUT_PINNED, .pin = place}; }
 
 static void every_pair_has_a_row(void) {
   for (int from = 0; from < LAYOUT_KINDS; from++)
     for (int to = 0; to < LAYOUT_KINDS; to++) {
-      if (to == LAYOUT_PARTIAL || (from == LAYOUT_REPLICATED && to == LAYOUT_REPLICATED)) continue;
+      if (to == LAYOUT_PARTIAL || to == LAYOUT_OWNED || (from == LAYOUT_REPLICATED && to == LAYOUT_REPLICATED)) continue;
       const ReshardKind other = reshard_between(from, to, false);
       CHECK(other < RESHARD_KINDS && other != RESHARD_exchange);
       if (from == LAYOUT_SHARD && to == LAYOUT_SHARD) CHECK(reshard_between(from, to, true) != other);
@@ -46,6 +47,35 @@ static Route route(const Mesh *mesh, const Shape *shape, Layout from, Layout to,
 }
 
 static bool is_step(Reshard step, ReshardKind kind, uint32_t axes) { return step.kind == kind && step.axes == axes; }
+
+// Rows go from their owners to those who need the place, before anything else changes.
+static void owners_give_rows(void) {
+  const Shape shape = {2, {16, 24}};
+  const double n = 16 * 24 * 4;
+  const Layout whole = layout_replicated, by_owners = with(whole, 1, owned(), &shape), by_all = with(by_owners, 0, owned(), &shape);
+  Reshard s[ROUTE_MAX_STEPS];
+  Route r = route(&two_axes, &shape, by_owners, with(whole, 1, shard(0), &shape), s);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_serve, 2) && r.cost.amount == n * 3 / 16);
+  r = route(&two_axes, &shape, by_all, with(with(whole, 0, shard(0), &shape), 1, shard(0), &shape), s);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_serve, 3) && r.cost.amount == n * 7 / 64);
+  r = route(&two_axes, &shape, by_all, whole, s);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_publish, 3) && r.cost.amount == n * 7 / 8);
+  r = route(&two_axes, &shape, by_owners, with(whole, 1, pin(2), &shape), s);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_collect, 2) && r.cost.amount == n * 3 / 4);
+  // Columns are cut behind it.
+  r = route(&two_axes, &shape, by_owners, with(whole, 1, shard(1), &shape), s);
+  CHECK(r.n == 2 && is_step(s[0], RESHARD_publish, 2) && is_step(s[1], RESHARD_slice, 2));
+  // Another axis stays as it is while rows move, and changes then.
+  const Layout samples = with(by_owners, 0, shard(0), &shape);
+  CHECK(!reshard_find(&two_axes, &shape, &samples, &by_owners, s));
+  r = route(&two_axes, &shape, samples, with(with(whole, 0, shard(0), &shape), 1, shard(0), &shape), s);
+  CHECK(r.n == 1 && is_step(s[0], RESHARD_serve, 2) && r.cost.amount == n / 2 * 3 / 16);
+  r = route(&two_axes, &shape, samples, whole, s);
+  CHECK(r.n == 2 && is_step(s[1], RESHARD_all_gather, 1));
+  // Who adds it to others takes it as a partial sum.
+  const Layout partial = with(with(whole, 0, shard(0), &shape), 1, sum(), &shape);
+  CHECK(reshard_axes(&two_axes, &samples, &partial) == 0 && reshard_axes(&two_axes, &partial, &samples) == 2);
+}
 
 static void routes_are_those_expected(void) {
   const Shape shape = {2, {16, 24}};
@@ -367,6 +397,6 @@ static void what_cannot_be_counted_is_as_much_as_can(void) {
   CHECK(reshard_moved(&mesh, &shape, &from, &layout_replicated) >= INT64_MAX - shape.extent[0]);
 }
 
-CHECKS(TEST(every_pair_has_a_row), TEST(routes_are_those_expected), TEST(blocks_must_nest), TEST(short_batches_are_another_layout),
+CHECKS(TEST(every_pair_has_a_row), TEST(owners_give_rows), TEST(routes_are_those_expected), TEST(blocks_must_nest), TEST(short_batches_are_another_layout),
        TEST(what_a_rank_has_does_not_move), TEST(no_way_is_cheaper), TEST(an_axis_of_one_rank_changes_no_way),
        TEST(exchanges_move_what_all_pairs_do), TEST(what_cannot_be_counted_is_as_much_as_can))
