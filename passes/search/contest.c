@@ -46,6 +46,7 @@ static int64_t lacks(const Contest *contest, double need) { return (int64_t)(nee
 
 static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name) {
   const double most = most_stored(contest), enough = contest->fits ? contest->cost : INFINITY;
+  contest->offers++;
   Compilation *lowered = NULL;
   const Evaluation e = evaluate_fit(contest->c, plan, most, enough, contest->c->keeps_lowered ? &lowered : NULL);
   if (e.refused != NULL) return 0;

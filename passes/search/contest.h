@@ -24,6 +24,7 @@ typedef struct Contest {
   double cost;      // of a step, in seconds
   int64_t need;     // bytes of a device, where it does not fit
   const char *name; // of the planner that made it; NULL: it was searched
+  int offers;       // plans that were evaluated
   bool entered;     // the plans of the other planners have been offered
   VEC(Rival) rivals; // these, with what is known of their prices
   Pricing *pricing; // NULL: no plan has been priced

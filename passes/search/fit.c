@@ -5,7 +5,7 @@
 #include "footprint.h"
 
 enum { CAPS = 12 };      // that are tried
-enum { TRIES = 8 };      // of a limit, under one cap
+enum { TRIES = 8, LEAN_TRIES = 3 }; // of a limit, under one cap; where layers may be made again
 enum { NARROWINGS = 4 }; // between limits that gave a plan that fits, or none, and one that did not fit
 enum { FEW = 512 };      // assignments, which are all tried
 enum { SOLUTIONS = 16 }; // the budget is for so many
@@ -128,7 +128,8 @@ static double try_limit(Fitter *f, double limit, int64_t *beyond) {
 static void fit_from(Fitter *f, double peak, int64_t beyond) {
   const double least = least_weight(&f->p->cfn);
   double low = f->memory, high = INFINITY;
-  for (int i = 0; i < TRIES && beyond > 0 && peak < INFINITY; i++) {
+  const int tries = footprint_layers(f->footprint) != NULL ? LEAN_TRIES : TRIES;
+  for (int i = 0; i < tries && beyond > 0 && peak < INFINITY; i++) {
     high = fmin(peak, low);
     low = fmax(high - (double)beyond, least);
     peak = low < high ? try_limit(f, low, &beyond) : INFINITY;
@@ -214,13 +215,17 @@ bool fit_is_too_much(const Compilation *c, SearchProblem *p, const int *value) {
   return footprint_peak(footprint_new(p, NULL, c->strip_bytes), value, &moment) > c->machine->device.memory;
 }
 
-bool fit_is_possible(const Compilation *c, SearchProblem *p) {
-  int *everywhere = NEW_ARRAY(p->arena, int, p->groups.list.len), moment;
-  Footprint *footprint = footprint_new(p, NULL, c->strip_bytes);
-  footprint_peak(footprint, everywhere, &moment);
+bool fit_may_fit(const Compilation *c, SearchProblem *p, Footprint *footprint, const int *value) {
+  int moment;
+  footprint_peak(footprint, value, &moment);
   footprint_weigh(footprint, 0, moment);
   p->cfn.n_limits = 1;
   const bool possible = least_weight(&p->cfn) <= c->machine->device.memory;
   p->cfn.n_limits = 0;
   return possible;
+}
+
+bool fit_is_possible(const Compilation *c, SearchProblem *p) {
+  const int *everywhere = NEW_ARRAY(p->arena, int, p->groups.list.len);
+  return fit_may_fit(c, p, footprint_new(p, NULL, c->strip_bytes), everywhere);
 }

@@ -8,6 +8,9 @@
 // False where every assignment is estimated not to fit, at the moment at which most lies there if every rank does everything.
 bool fit_is_possible(const Compilation *c, SearchProblem *p);
 
+// The same at the moment at which most lies there under an assignment. The network has no limits before and after.
+bool fit_may_fit(const Compilation *c, SearchProblem *p, Footprint *footprint, const int *value);
+
 // Whether an assignment is estimated to need more than there is: then it does.
 bool fit_is_too_much(const Compilation *c, SearchProblem *p, const int *value);
 

@@ -99,41 +99,59 @@ void lean_offer(Contest *contest) {
 
 // ---- proved --------------------------------------------------------------------------------------------------------
 
-// Of the plans of a problem, with any number of layers made again. *least: none of them takes less, whatever it needs.
-static double search_layers(Contest *contest, SearchProblem *p, int64_t budget, double *least) {
+enum { PROBLEMS = 8, OFFERS = 16 }; // that are solved, and plans that are evaluated: then no more is asked than what is free of memory
+
+typedef struct Prover {
+  Contest *contest;
+  int64_t budget;
+  int problems, offers; // that are left; the contest's, at most
+  double least;         // what plans in as many microbatches as the last ones take at least, whatever they need
+} Prover;
+
+static bool is_spent(const Prover *prover) { return prover->problems <= 0 || prover->contest->offers > prover->offers; }
+
+// Of the plans of a problem, with any number of layers made again. More of them take no less.
+static double search_layers(Prover *prover, SearchProblem *p) {
+  Contest *contest = prover->contest;
   AgainLayers *layers = again_layers(p);
   Footprint *footprint = footprint_new(p, layers, contest->c->strip_bytes);
   double bound = INFINITY;
+  const int *value = NULL;
   for (int made = 0; made <= layers->names.len; made++) {
     again_make(p, layers, made);
     p->cfn.n_limits = 0;
-    const CfnSolution first = cfn_solve(&p->cfn, budget, NULL);
-    if (made == 0) *least = first.bound;
-    if (!contest_is_less(first.bound, contest->cost) || !first.feasible) return fmin(bound, first.bound); // as is what more layers take
-    if (contest_is_over(contest)) return 0;
-    bound = fmin(bound, fit_search(contest, p, footprint, first.value, budget));
+    if (value != NULL && !fit_may_fit(contest->c, p, footprint, value)) continue;
+    const CfnSolution first = cfn_solve(&p->cfn, prover->budget, NULL);
+    if (made == 0) prover->least = first.bound;
+    if (!first.feasible || !contest_is_less(first.bound, contest->cost) || is_spent(prover)) return fmin(bound, first.bound);
+    prover->problems--;
+    value = first.value;
+    bound = fmin(bound, fit_search(contest, p, footprint, value, prover->budget));
   }
   return bound;
 }
 
 // In so many microbatches; INFINITY: the model cannot have them. 0: nothing is known.
-static double search_microbatches(Contest *contest, int number, int64_t budget, double *least) {
-  const Compilation *c = contest->c, *split = evaluate_in_microbatches(c, number, c->arena);
-  const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates, .until = contest->until};
-  *least = split == NULL ? INFINITY : 0;
+static double search_microbatches(Prover *prover, int number) {
+  const Compilation *c = prover->contest->c, *split = evaluate_in_microbatches(c, number, c->arena);
+  const ProblemSpace space = {.unit = SEARCH_SECONDS, .parts = GROUPS_BY_DIMS, .candidates = problem_all_candidates, .until = prover->contest->until};
+  prover->least = split == NULL ? INFINITY : 0;
   if (split == NULL) return INFINITY;
   Arena *arena = arena_new();
   SearchProblem *p = problem_new(arena, split->model, &c->mesh, c->machine, &space);
-  const double bound = p == NULL ? 0 : search_layers(contest, p, budget, least);
+  const double bound = p == NULL ? 0 : search_layers(prover, p);
   arena_free(arena);
   return bound;
 }
 
 double lean_search(Contest *contest, SearchProblem *p, int64_t budget) {
   const Counts numbers = numbers_of_microbatches(contest->c->arena, contest->c->model->batch);
-  double least, bound = search_layers(contest, p, budget, &least);
-  for (int i = 1; i < numbers.len && contest_is_less(least, contest->cost) && bound > 0; i++)
-    bound = contest_is_over(contest) ? 0 : fmin(bound, search_microbatches(contest, numbers.at[i], budget, &least));
+  Prover prover = {contest, budget, PROBLEMS, contest->offers + OFFERS, 0};
+  double bound = search_layers(&prover, p);
+  for (int i = 1; i < numbers.len && contest_is_less(prover.least, contest->cost) && bound > 0; i++) {
+    if (contest_is_over(contest)) return 0;
+    bound = fmin(bound, is_spent(&prover) ? prover.least : search_microbatches(&prover, numbers.at[i]));
+  }
   return bound;
 }
 
