@@ -146,11 +146,16 @@ static uint64_t key_of(int shape, int from, int to) {
 
 // ---- the layouts in between ----------------------------------------------------------------------------------------
 
+// Which option each axis has: a bit of each axis' four.
+typedef uint64_t Chosen;
+static Chosen bit_of(int a, int option) { return (Chosen)1 << (a * MAX_OPTIONS + option); }
+static Chosen bits_of_axis(int a) { return (((Chosen)1 << MAX_OPTIONS) - 1) << (a * MAX_OPTIONS); }
+
 typedef struct State {
+  Chosen chosen;
   bool is_one; // false: axes that cut one dimension do not agree how
   bool done, reached;
-  signed char option[MESH_MAX_AXES]; // by axis, of Search.option
-  int layout;                        // -1: its number is not known yet
+  int layout; // -1: its number is not known yet
   RouteCost cost;
   int before;
 } State;
@@ -159,25 +164,25 @@ typedef struct Search {
   Routes *routes;
   const Mesh *mesh;
   int shape, from, to;
-  int n_axes, axis[MESH_MAX_AXES]; // that change
   int option[MESH_MAX_AXES][MAX_OPTIONS];
-  LayoutKind kind[MESH_MAX_AXES][MAX_OPTIONS]; // of an option
-  int n_options[MESH_MAX_AXES];                // 1 for axes that stay
-  signed char last[MESH_MAX_AXES];             // the option that an axis ends with
-  int n_states;                                // numbered by their options, axis by axis
+  int n_options[MESH_MAX_AXES]; // 1 for axes that stay
+  Chosen last;                  // the options that axes end with
+  Chosen real;                  // of axes of several ranks
+  Chosen of_kind[LAYOUT_KINDS]; // options
+  int n_states;                 // numbered by their options, axis by axis
   State state[MAX_STATES + 1];
 } Search;
 
 static const Layout *layout_at(const Search *s, int number) { return routes_layout_at(s->routes, number); }
 
-static signed char add_option(Search *s, int a, int option) {
+static int add_option(Search *s, int a, int option) {
   int i = 0;
   while (i < s->n_options[a] && s->option[a][i] != option) i++;
   if (i == s->n_options[a]) {
-    s->kind[a][i] = s->routes->options.at[option].axis.kind;
+    s->of_kind[s->routes->options.at[option].axis.kind] |= bit_of(a, i);
     s->option[a][s->n_options[a]++] = option;
   }
-  return (signed char)i;
+  return i;
 }
 
 // In the units in which the dimension is cut already, if it is.
@@ -191,15 +196,17 @@ static Cut plain_cut(const Search *s, int dim) {
 static void list_options(Search *s, uint32_t axes, bool few) {
   const Layout *end = layout_at(s, s->to);
   s->n_states = 1;
-  s->n_axes = 0;
+  s->last = s->real = 0;
+  for (int kind = 0; kind < LAYOUT_KINDS; kind++) s->of_kind[kind] = 0;
   for (int a = 0; a < s->mesh->n_axes; a++) {
-    const bool changes = axes >> a & 1;
+    const bool changes = axes >> a & 1, real = s->mesh->axis[a].size > 1;
     s->n_options[a] = 0;
-    s->last[a] = add_option(s, a, s->routes->layouts.at[s->from]->option[a]);
-    if (changes) s->last[a] = add_option(s, a, s->routes->layouts.at[s->to]->option[a]);
-    if (changes) s->axis[s->n_axes++] = a;
+    int last = add_option(s, a, s->routes->layouts.at[s->from]->option[a]);
+    if (changes) last = add_option(s, a, s->routes->layouts.at[s->to]->option[a]);
+    s->last |= bit_of(a, last);
+    if (real) s->real |= bits_of_axis(a);
     const AxisLayout *to = &end->axis[a];
-    if (changes && !few && s->mesh->axis[a].size > 1) {
+    if (changes && !few && real) {
       add_option(s, a, number_of_option(s->routes, &(Option){.axis = {.kind = LAYOUT_REPLICATED}}));
       if (to->kind == LAYOUT_SHARD) add_option(s, a, number_of_option(s->routes, &(Option){.axis = *to, .cut = plain_cut(s, to->dim)}));
     }
@@ -214,21 +221,40 @@ static bool agree(const Search *s, int a, int b, int option_a, int option_b) {
   return (s->mesh->axis[a].size == 1 || s->mesh->axis[b].size == 1) && x->cut.units == y->cut.units;
 }
 
-static State make_state(const Search *s, int number) {
-  State state = {.is_one = true, .layout = -1, .before = -1};
-  for (int a = 0; a < s->mesh->n_axes; a++) {
-    state.option[a] = (signed char)(number % s->n_options[a]);
-    number /= s->n_options[a];
-    for (int b = 0; b < a && state.is_one; b++)
-      state.is_one = agree(s, a, b, s->option[a][(int)state.option[a]], s->option[b][(int)state.option[b]]);
-  }
-  return state;
+// The options of axes before this one that an option of it does not agree with.
+static Chosen against(const Search *s, int a, int option) {
+  Chosen others = 0;
+  for (int b = 0; b < a; b++)
+    for (int i = 0; i < s->n_options[b]; i++)
+      if (!agree(s, a, b, s->option[a][option], s->option[b][i])) others |= bit_of(b, i);
+  return others;
+}
+
+static void make_states(Search *s) {
+  int n = 1;
+  s->state[0] = (State){.is_one = true, .layout = -1, .before = -1};
+  for (int a = 0; a < s->mesh->n_axes; n *= s->n_options[a++])
+    for (int option = s->n_options[a] - 1; option >= 0; option--) { // the first one in place, at last
+      const Chosen others = against(s, a, option), own = bit_of(a, option);
+      for (int i = 0; i < n; i++) {
+        State *state = &s->state[option * n + i];
+        *state = s->state[i];
+        state->is_one &= (state->chosen & others) == 0;
+        state->chosen |= own;
+      }
+    }
+}
+
+static int option_at(const Search *s, const State *state, int a) {
+  int i = 0;
+  while ((state->chosen & bit_of(a, i)) == 0) i++;
+  return s->option[a][i];
 }
 
 static int layout_of_state(const Search *s, State *state) {
   if (state->layout >= 0) return state->layout;
   int option[MESH_MAX_AXES];
-  for (int a = 0; a < s->mesh->n_axes; a++) option[a] = s->option[a][(int)state->option[a]];
+  for (int a = 0; a < s->mesh->n_axes; a++) option[a] = option_at(s, state, a);
   return state->layout = number_of_options(s->routes, option, NULL);
 }
 
@@ -316,20 +342,18 @@ static bool worth_trying(const Search *s, int to, const Step *step) {
   return step->kind != RESHARD_exchange || (reshard_axes(s->mesh, layout_at(s, to), layout_at(s, s->to)) & (uint32_t)step->axes) == 0;
 }
 
+// Whether options are all of one kind.
+static bool are_alike(const Search *s, Chosen options) {
+  for (int kind = 0; kind < LAYOUT_KINDS; kind++)
+    if ((options & ~s->of_kind[kind]) == 0) return true;
+  return false;
+}
+
 // The same, before the step is known: false only where it would not be worth trying.
 static bool may_be_worth(const Search *s, const State *from, const State *to) {
-  LayoutKind before = LAYOUT_KINDS, after = LAYOUT_KINDS;
-  bool alike = true, local = true, settled = true;
-  for (int n = 0; n < s->n_axes; n++) {
-    const int a = s->axis[n];
-    if (from->option[a] == to->option[a] || s->mesh->axis[a].size == 1) continue;
-    const LayoutKind i = s->kind[a][(int)from->option[a]], k = s->kind[a][(int)to->option[a]];
-    alike &= before == LAYOUT_KINDS || (before == i && after == k);
-    local &= i == LAYOUT_REPLICATED;
-    settled &= to->option[a] == s->last[a];
-    before = i, after = k;
-  }
-  return alike || local || settled;
+  const Chosen before = from->chosen & ~to->chosen & s->real, after = to->chosen & ~from->chosen & s->real;
+  const bool settled = (after & ~s->last) == 0, local = (before & ~s->of_kind[LAYOUT_REPLICATED]) == 0;
+  return settled || local || (are_alike(s, before) && are_alike(s, after));
 }
 
 // A step more cannot be cheaper than the way to a state that is known.
@@ -358,13 +382,12 @@ static int nearest(const State *states, int n) {
 
 static int end_of(Search *s) {
   int end = 0;
-  for (int a = s->mesh->n_axes - 1; a >= 0; a--) end = end * s->n_options[a] + s->last[a];
+  while (s->state[end].chosen != s->last) end++;
   if (s->state[end].is_one && layout_of_state(s, &s->state[end]) == s->to) return end;
   for (int i = 0; i < s->n_states; i++)
     if (s->state[i].is_one && reshard_axes(s->mesh, layout_at(s, layout_of_state(s, &s->state[i])), layout_at(s, s->to)) == 0) return i;
   const int other = s->n_states++; // cut along the batch in units of its own: there is none like it
-  s->state[other] = (State){.is_one = true, .layout = s->to, .before = -1};
-  memcpy(s->state[other].option, s->last, sizeof s->last);
+  s->state[other] = (State){.chosen = s->last, .is_one = true, .layout = s->to, .before = -1};
   return other;
 }
 
@@ -377,7 +400,7 @@ static int search(Search *s, Routes *routes, int shape, int from, int to) {
   list_options(s, axes, false);
   if (s->n_states > MANY_STATES) list_options(s, axes, true);
   const int start = 0; // every axis as it was
-  for (int i = 0; i < s->n_states; i++) s->state[i] = make_state(s, i);
+  make_states(s);
   if (!s->state[start].is_one) fatal("a change from a layout that is none");
   const int end = end_of(s);
   s->state[start].layout = from;

@@ -75,8 +75,8 @@ CfnSolution cfn_solve(const Cfn *cfn, int64_t budget, const int *start);
 // nothing is known, it would take too much.
 bool cfn_least(const Cfn *cfn, int variable, double above, double *least);
 
-// Takes the marks off values that are proved to be in no assignment that costs no more than `above`, limits or not: needed[x][value]; where
-// needed[x] is NULL it is not asked. Whether there were any. Adds to *operations how many it took.
-bool cfn_prune(const Cfn *cfn, double above, bool *const *needed, int64_t *operations);
+// What no assignment with a value costs less than, limits or not: floor[x][value], up to what rounding changes; where floor[x] is NULL it is
+// not asked. INFINITY: more than `above`. Whether all the others are what the cheapest one costs. Adds to *operations how many it took.
+bool cfn_floors(const Cfn *cfn, double above, double *const *floor, int64_t *operations);
 
 #endif

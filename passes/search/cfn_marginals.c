@@ -147,18 +147,27 @@ bool net_marginals(Net *net, const Elimination *done, double above, double *cons
   return true;
 }
 
-int64_t net_narrow(Net *net, const Elimination *done, const Multipliers *by, const Incumbent *best) {
-  const int64_t before = net->pruned;
-  const double above = by == NULL ? net->worst : best->units + by->offset;
+// least[x][index]; NULL: it is not known, it would take too much.
+static double **marginals(Net *net, const Elimination *done, double above) {
   double **least = NEW_ARRAY(net->arena, double *, net->n_vars);
   for (int x = 0; x < net->n_vars; x++) least[x] = NEW_ARRAY(net->arena, double, net->vars[x].n);
-  if (!net_marginals(net, done, above, least)) return 0;
+  return net_marginals(net, done, above, least) ? least : NULL;
+}
+
+static void restrict_all(Net *net, double *const *least, double above) {
   const NetList *list = net_lists(net, net->arena);
   for (int x = 0; x < net->n_vars; x++) {
     bool *keep = NEW_ARRAY(net->arena, bool, net->vars[x].n);
     for (int v = 0; v < net->vars[x].n; v++) keep[v] = least[x][v] <= above;
     net_restrict(net, x, keep, &list[x], NULL);
   }
+}
+
+int64_t net_narrow(Net *net, const Elimination *done, const Multipliers *by, const Incumbent *best) {
+  const int64_t before = net->pruned;
+  const double above = by == NULL ? net->worst : best->units + by->offset;
+  double *const *least = marginals(net, done, above);
+  if (least != NULL) restrict_all(net, least, above);
   return net->pruned - before;
 }
 
@@ -184,28 +193,36 @@ bool cfn_least(const Cfn *cfn, int x, double above, double *least) {
   return known;
 }
 
+// Of the values that are left; least: NULL: nothing is allowed.
+static void note_floors(const Net *net, double *const *least, double *const *floor) {
+  for (int x = 0; x < net->n_vars; x++)
+    for (int v = 0; v < net->vars[x].n && floor[x] != NULL; v++) {
+      const bool within = least != NULL && least[x][v] <= net->worst;
+      floor[x][net->vars[x].value[v]] = within ? net->cfn->constant + least[x][v] * net->unit : INFINITY;
+    }
+}
+
 // With little room first: what is removed makes the rest smaller.
-bool cfn_prune(const Cfn *cfn, double above, bool *const *needed, int64_t *operations) {
+bool cfn_floors(const Cfn *cfn, double above, double *const *floor, int64_t *operations) {
   static const double rooms[] = {1 << 16, 1 << 20, ROOM};
   Arena *arena = arena_new(), *scratch = arena_new();
   Net *net = net_new(cfn, arena, above - cfn->constant, false);
-  bool exact = false, none = false, any = false;
+  bool exact = false;
   net->scratch = scratch;
+  for (int x = 0; x < cfn->variables.len; x++)
+    for (int v = 0; v < cfn->variables.at[x].n_values && floor[x] != NULL; v++) floor[x][v] = INFINITY;
+  for (int x = 0; x < net->n_vars; x++)
+    for (int v = 0; v < net->vars[x].n && floor[x] != NULL; v++) floor[x][net->vars[x].value[v]] = cfn->constant;
   for (size_t i = 0; i < sizeof rooms / sizeof *rooms && !exact; i++) {
     const Elimination *done = net_eliminate(net, arena, NULL, net->worst, rooms[i], -1);
-    none = done->bound == INFINITY;
+    const bool none = done->bound == INFINITY;
+    double *const *least = none ? NULL : marginals(net, done, net->worst);
     exact = none || done->split == 0;
-    net_narrow(net, done, NULL, NULL);
+    if (none || least != NULL) note_floors(net, least, floor);
+    if (least != NULL && !exact) restrict_all(net, least, net->worst);
   }
-  for (int x = 0; x < net->n_vars; x++)
-    for (int v = 0, k = 0; v < cfn->variables.at[x].n_values && needed[x] != NULL; v++) {
-      const bool left = k < net->vars[x].n && net->vars[x].value[k] == v;
-      k += left;
-      any |= needed[x][v] && (none || !left);
-      needed[x][v] = needed[x][v] && left && !none;
-    }
   *operations += net->operations;
   arena_free(arena);
   arena_free(scratch);
-  return any;
+  return exact;
 }

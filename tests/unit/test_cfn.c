@@ -173,23 +173,26 @@ static void check_needed(int number) {
   const int n = cfn.variables.len;
   int *value = NEW_ARRAY(cfn.arena, int, n);
   double **least = NEW_ARRAY(cfn.arena, double *, n);
-  bool **needed = NEW_ARRAY(cfn.arena, bool *, n), right = true;
+  double **floor = NEW_ARRAY(cfn.arena, double *, n);
+  bool right = true;
   for (int x = 0; x < n; x++) {
     least[x] = NEW_ARRAY(cfn.arena, double, cfn.variables.at[x].n_values);
-    needed[x] = NEW_ARRAY(cfn.arena, bool, cfn.variables.at[x].n_values);
-    for (int v = 0; v < cfn.variables.at[x].n_values; v++) least[x][v] = INFINITY, needed[x][v] = true;
+    floor[x] = NEW_ARRAY(cfn.arena, double, cfn.variables.at[x].n_values);
+    for (int v = 0; v < cfn.variables.at[x].n_values; v++) least[x][v] = INFINITY;
   }
   cheapest_with(&cfn, value, 0, least);
   const double optimum = cheapest(&cfn, value, 0), above = optimum * (1 + 0.05 * below(4));
   if (optimum < INFINITY) {
     int64_t operations = 0;
-    cfn_prune(&cfn, above, needed, &operations);
+    const bool exact = cfn_floors(&cfn, above, floor, &operations);
     for (int x = 0; x < n; x++) right &= least_is(&cfn, x, least[x], above) && least_is(&cfn, x, least[x], 3 * optimum);
     for (int x = 0; x < n; x++)
       for (int v = 0; v < cfn.variables.at[x].n_values; v++) {
-        right &= needed[x][v] || least[x][v] > above;
-        unneeded += !needed[x][v];
-        spared += needed[x][v] && least[x][v] > above * (1 + 1e-9);
+        const bool needed = floor[x][v] < INFINITY;
+        right &= needed ? floor[x][v] <= least[x][v] * (1 + 1e-9) : least[x][v] > above;
+        right &= !exact || !needed || floor[x][v] >= least[x][v] * (1 - 1e-9) || least[x][v] > above;
+        unneeded += !needed;
+        spared += needed && least[x][v] > above * (1 + 1e-9);
       }
   }
   CHECK(right);
