@@ -109,9 +109,53 @@ static Chunk *chunk_again(size_t size) {
   return chunk;
 }
 
+static int by_address(const void *x, const void *y) {
+  const char *a = *(const char *const *)x, *b = *(const char *const *)y;
+  return (a > b) - (a < b);
+}
+
+static size_t bytes_of(const Chunk *chunk) { return sizeof(Chunk) + chunk->size; }
+
+static bool touch(const Chunk *chunk, const Chunk *next) { return (const char *)chunk + bytes_of(chunk) == (const char *)next; }
+
+static size_t chunks_of(const Chunk *list, size_t *bytes) {
+  size_t n = 0;
+  for (; list != NULL; list = list->next, n++) *bytes += bytes_of(list);
+  return n;
+}
+
+// Spare ones that touch become one, if all together have so many bytes: none that is given back to the system, which takes whole
+// pages. Of what is joined all but the end of the last one is dirty.
+static void chunks_join(size_t size) {
+  Chunk **lists[] = {&spare, &spare_large, &spare_huge};
+  size_t bytes = 0, n = 0;
+  for (int i = 0; i < 3; i++) n += chunks_of(*lists[i], &bytes);
+  if (bytes < size) return;
+  Chunk **all = checked(malloc(sizeof(Chunk *) * n));
+  n = 0;
+  for (int i = 0; i < 3; i++)
+    for (; *lists[i] != NULL; *lists[i] = (*lists[i])->next) all[n++] = *lists[i];
+  qsort(all, n, sizeof *all, by_address);
+  for (size_t i = 0, next; i < n; i = next) {
+    Chunk *chunk = all[i];
+    for (next = i + 1; next < n && touch(chunk, all[next]) && bytes_of(chunk) + bytes_of(all[next]) <= KEPT_SIZE; next++) {
+      chunk->dirty = chunk->size + sizeof(Chunk) + all[next]->dirty;
+      chunk->size += bytes_of(all[next]);
+    }
+    Chunk **list = spares_of(bytes_of(chunk));
+    chunk->next = *list;
+    *list = chunk;
+  }
+  free(all);
+}
+
 static Chunk *chunk_new(size_t room) {
   const size_t size = rounded(sizeof(Chunk) + room);
   Chunk *again = chunk_again(size);
+  if (again == NULL && size > CHUNK_SIZE) {
+    chunks_join(size);
+    again = chunk_again(size);
+  }
   if (again != NULL) return again;
   if (size > SLAB_SIZE) {
     Chunk *chunk = pages_new(size);

@@ -308,7 +308,7 @@ Tables *tables_add(SearchProblem *p, Ports *ports, double *const *own) {
     arena_reset(p->scratch);
   }
   tables->bounded = false;
-  if (p->n_approximate == 0) routes_forget(p->routes);
+  routes_forget(p->routes);
   tables->seen = NEW_ARRAY(p->arena, LayoutList, tables->kind_numbers.len);
   return tables->ended ? NULL : tables;
 }

@@ -128,5 +128,29 @@ static void large_memory_serves_again(void) {
   }
 }
 
+// Whether it all is zero, which it is not any more then.
+static bool takes_zeroed(Arena *arena, size_t size) {
+  const unsigned char *at = arena_alloc(arena, size);
+  bool zero = true;
+  for (size_t i = 0; i < size; i++) zero &= at[i] == 0;
+  memset((void *)at, 0xFF, size);
+  return zero;
+}
+
+// Of some sizes larger than any that came before, up to those that are given back to the system.
+static void small_memory_serves_large_ones(void) {
+  enum { SMALL = 200 << 10, N = 150, STEP = 2100 << 10, SIZES = 10 };
+  for (int i = 1; i <= SIZES; i++) {
+    Arena *small = arena_new(), *large = arena_new();
+    bool zero = true;
+    for (int k = 0; k < N; k++) zero &= takes_zeroed(small, SMALL);
+    arena_free(small);
+    zero &= takes_zeroed(large, (size_t)i * STEP) && takes_zeroed(large, SMALL);
+    arena_free(large);
+    CHECK(zero);
+  }
+}
+
 CHECKS(TEST(arena_memory_is_zeroed_and_apart), TEST(text_grows), TEST(texts_are_formatted), TEST(vectors_grow), TEST(names_are_found),
-       TEST(contents_are_numbered), TEST(arenas_begin_empty), TEST(large_memory_serves_again))
+       TEST(contents_are_numbered), TEST(arenas_begin_empty), TEST(large_memory_serves_again),
+       TEST(small_memory_serves_large_ones))
