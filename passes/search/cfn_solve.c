@@ -14,7 +14,7 @@
 enum { NEAR = 32 };  // a bound that is less than 1/32 below what is known is worth asking which values are needed
 enum { COARSE = 8 }; // an incumbent that costs less than 2^-8 of the first upper bound: once more, with a finer unit
 
-static const double ROOM[] = {1 << 16, 1 << 20, 1 << 23, 1 << 25};
+static const double ROOM[] = {1 << 16, 1 << 18, 1 << 20, 1 << 23, 1 << 25};
 enum { ROOMS = sizeof ROOM / sizeof ROOM[0] };
 
 // Tries what the bounds of a split elimination suggest.
