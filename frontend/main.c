@@ -226,7 +226,7 @@ static const char *times_as_fast(Arena *arena, double times) {
 
 // What is predicted of the program.
 static void report_predicted(const Driver *d, const Compilation *c) {
-  const double overlapped = streams_seconds(d->arena, c->program);
+  const double overlapped = streams_seconds(c->program);
   fprintf(stderr, "parcc: predicted step time %.4g ms", c->predicted.step * 1e3);
   if (!isnan(overlapped)) fprintf(stderr, " (%.4g ms as streams overlap)", overlapped * 1e3);
   fprintf(stderr, " on %s", machine_devices_text(d->arena, c->machine, mesh_ranks(&c->mesh)));

@@ -69,7 +69,7 @@ static void lower(Compilation *copy, Evaluation *found) {
   for (int pass = pipeline_find("apply-plan") + 1; pass < pipeline_find("predict"); pass++) pipeline[pass].run(copy);
   predict_seconds(copy); // without names, see pipeline_take_lowered
   found->arena_bytes = copy->program->arena_bytes;
-  found->overlapped = streams_seconds(copy->arena, copy->program);
+  found->overlapped = streams_seconds(copy->program);
 }
 
 // It is lowered where that is of use. lowered: gets the copy if it was; or NULL.
@@ -108,10 +108,7 @@ Evaluation evaluate_fit(const Compilation *c, const Plan *plan, double most_stor
 
 double evaluate_step(const Compilation *c, const Plan *plan) {
   const double memory = c->machine->device.memory;
-  Compilation priced = *c; // for nothing but its arena
-  priced.arena = arena_new();
-  const Price price = pricing_of(pricing_new(&priced), plan, INFINITY);
-  arena_free(priced.arena);
+  const Price price = pricing_once(c, plan);
   if (price.tensors.stored > memory) return INFINITY;
   if (price.tensors.all <= memory / EVERYTHING) return price.seconds;
   const Evaluation found = evaluate_plan(c, plan);

@@ -24,7 +24,7 @@ Outcome outcome_of(const Compilation *c, PlanSourceKind planner, const Plan *pla
 Outcome outcome_of_compiled(const Compilation *c, ProfileUse profile, double seconds) {
   Outcome o = {.planner = plan_source_text(c->arena, &c->plan_source), .mesh = c->plan.mesh, .batch = c->model->batch, .cost = c->predicted,
                .profile = profile, .search = c->search, .seconds = seconds};
-  o.overlapped = streams_seconds(c->arena, c->program);
+  o.overlapped = streams_seconds(c->program);
   o.memory = (double)c->program->arena_bytes;
   if (o.memory > c->machine->device.memory) o.reason = machine_lacks_text(c->arena, c->machine, o.memory);
   return o;

@@ -23,7 +23,7 @@ static void add_stored(Arena *arena, Plan *plan, const Tensor *t) {
   PlanLine line = {.subject = PLAN_STORE, .name = t->name};
   plan_choose(&line, &plan->mesh, plan_all_axes(&plan->mesh),
               (PlanChoice){.kind = CHOICE_SPLIT, .dim = t->dim[largest], .unit = 1});
-  if (t->rank > 0) vec_push(arena, &plan->lines, line);
+  if (t->rank > 0) vec_push_own(arena, &plan->lines, line);
 }
 
 typedef struct Batch {

@@ -154,7 +154,7 @@ void plan_choose(PlanLine *line, const Mesh *mesh, uint32_t axes, PlanChoice cho
 void plan_add_batch(Arena *arena, Plan *plan, const Tensor *input, uint32_t axes) {
   PlanLine line = {.subject = PLAN_INPUT, .name = input->name};
   plan_choose(&line, &plan->mesh, axes, (PlanChoice){.kind = CHOICE_SPLIT, .dim = input->dim[0], .unit = 1});
-  vec_push(arena, &plan->lines, line);
+  vec_push_own(arena, &plan->lines, line);
 }
 
 void dividing_add(Dividing *d, int id, int dim, int64_t unit) {
@@ -163,7 +163,7 @@ void dividing_add(Dividing *d, int id, int dim, int64_t unit) {
   PlanChoice choice = {.kind = CHOICE_REPLICATE};
   if (dim >= 0) choice = (PlanChoice){.kind = CHOICE_SPLIT, .dim = op->dims[dim].name, .unit = unit};
   plan_choose(&line, &d->plan->mesh, d->axes, choice);
-  vec_push(d->arena, &d->plan->lines, line);
+  vec_push_own(d->arena, &d->plan->lines, line);
   d->dim[id] = dim;
   d->unit[id] = unit;
 }
@@ -202,7 +202,7 @@ static void store_weight(Cutting *c, int tensor, int dim, int64_t unit) {
   if (dim < 0 || c->stored[tensor] || t->extent[dim] % unit != 0) return;
   PlanLine line = {.subject = PLAN_STORE, .name = t->name};
   plan_choose(&line, &c->d->plan->mesh, c->d->axes, (PlanChoice){.kind = CHOICE_SPLIT, .dim = t->dim[dim], .unit = unit});
-  vec_push(c->d->arena, &c->d->plan->lines, line);
+  vec_push_own(c->d->arena, &c->d->plan->lines, line);
   c->stored[tensor] = true;
 }
 

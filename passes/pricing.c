@@ -1,5 +1,7 @@
 #include "pricing.h"
 
+#include <math.h>
+
 #include "demands.h"
 #include "evaluate.h"
 #include "passes.h"
@@ -62,5 +64,13 @@ Price pricing_of(Pricing *p, const Plan *plan, double enough) {
     price.overlapped = overlap_of_graph(arena, &model, &demands, makings);
   }
   arena_free(arena);
+  return price;
+}
+
+Price pricing_once(const Compilation *c, const Plan *plan) {
+  Compilation priced = *c; // for nothing but its arena
+  priced.arena = arena_new();
+  const Price price = pricing_of(pricing_new(&priced), plan, INFINITY);
+  arena_free(priced.arena);
   return price;
 }

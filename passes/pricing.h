@@ -26,6 +26,8 @@ Pricing *pricing_new(const Compilation *c);
 Price pricing_of(Pricing *pricing, const Plan *plan, double enough);
 // Microbatches and what is made again are other graphs, made for that plan alone: their price takes as long as evaluate_cost.
 bool pricing_is_cheap(const Pricing *pricing, const Plan *plan);
+// Of one plan alone, whatever it costs; nothing of it stays in the arena of the compilation.
+Price pricing_once(const Compilation *c, const Plan *plan);
 // The model on which plans are priced, where others may lay the training graph between them: results that are inlined are marked.
 Model *pricing_model(Pricing *pricing);
 

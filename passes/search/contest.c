@@ -44,6 +44,7 @@ static double most_stored(const Contest *contest) {
 
 static int64_t lacks(const Contest *contest, double need) { return (int64_t)(need - contest->c->machine->device.memory); }
 
+// The plan, if it is taken, stays where it is.
 static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *name) {
   const double most = most_stored(contest), enough = contest->fits ? contest->cost : INFINITY;
   contest->offers++;
@@ -59,7 +60,6 @@ static int64_t evaluate_offer(Contest *contest, const Plan *plan, const char *na
     contest->any = true;
     contest->fits = fits;
     contest->plan = *plan;
-    vec_own(contest->c->arena, &contest->plan.lines);
     contest->cost = e.cost.step;
     contest->need = e.arena_bytes;
     contest->name = name;
@@ -77,10 +77,17 @@ static int64_t offer_priced(Contest *contest, const Plan *plan, const char *name
   return price->tensors.stored > most_stored(contest) ? lacks(contest, price->tensors.stored) : evaluate_offer(contest, plan, name);
 }
 
-int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
+static int64_t offer(Contest *contest, const Plan *plan, const char *name) {
   if (!contest->any || !pricing_is_cheap(pricing_in(contest), plan)) return evaluate_offer(contest, plan, name);
   const Price price = contest_price(contest, plan, contest->fits ? contest->cost : 0);
   return offer_priced(contest, plan, name, &price);
+}
+
+int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
+  const PlanLine *before = contest->plan.lines.at;
+  const int64_t beyond = offer(contest, plan, name);
+  if (contest->plan.lines.at != before) vec_own(contest->c->arena, &contest->plan.lines);
+  return beyond;
 }
 
 // All but one, priced, and but flexflow, which takes long to find what is short where things overlap.

@@ -278,7 +278,7 @@ static const char *count_text(Arena *arena, int n, const char *what) { return ar
 static Plan plan_without_tables(Compilation *c) {
   Plan plan = {.model = c->model->name, .mesh = c->mesh};
   plan_make_data(c->arena, c->model, &plan);
-  c->search = (Search){.done = true, .unit = SEARCH_SECONDS, .cost = pricing_of(pricing_new(c), &plan, INFINITY).seconds};
+  c->search = (Search){.done = true, .unit = SEARCH_SECONDS, .cost = pricing_once(c, &plan).seconds};
   c->search.how = "no table has a sparse gradient: all are dense";
   return plan;
 }

@@ -163,10 +163,7 @@ static double time_of_best(Contest *contest) {
     contest_keep(contest, contest->lowered);
     return e.overlapped;
   }
-  Arena *scratch = arena_new();
-  const double seconds = streams_seconds(scratch, contest->lowered->program);
-  arena_free(scratch);
-  return seconds;
+  return streams_seconds(contest->lowered->program);
 }
 
 // Whether its program takes less than the best one, and fits: then it is the best.

@@ -12,9 +12,10 @@ typedef struct Clock {
 typedef struct Run {
   Arena *arena;
   const Program *program;
-  Streams *streams;
+  Streams *streams; // gets what runs; NULL: only the time is asked for
   int n;
-  Clock *clock; // by rank of streams
+  Clock *clock;  // by rank of streams
+  double *start; // of the step at hand
 } Run;
 
 static uint32_t pinned_axes(const Program *p) {
@@ -56,12 +57,12 @@ static double begin(const Run *run, const Step *step, int rank) {
 static void run_work(Run *run, const Step *step, ProcedureKind procedure) {
   const Stream stream = step_stream(step);
   const double seconds = seconds_of(step);
-  double *start = NEW_ARRAY(run->arena, double, run->n);
-  for (int i = 0; i < run->n; i++) start[i] = begin(run, step, run->clock[i].rank);
+  for (int i = 0; i < run->n; i++) run->start[i] = begin(run, step, run->clock[i].rank);
   for (int i = 0; i < run->n; i++) {
     if (!runs(run, step, run->clock[i].rank)) continue;
-    run->clock[i].now[stream] = start[i] + seconds;
-    if (seconds > 0) vec_push(run->arena, &run->streams->ranks.at[i].spans[stream], (StreamSpan){step, procedure, start[i], seconds});
+    run->clock[i].now[stream] = run->start[i] + seconds;
+    if (seconds > 0 && run->streams != NULL)
+      vec_push(run->arena, &run->streams->ranks.at[i].spans[stream], ((StreamSpan){step, procedure, run->start[i], seconds}));
   }
 }
 
@@ -79,28 +80,43 @@ static void run_procedure(Run *run, ProcedureKind kind) {
   for (int i = 0; i < procedure->steps.len; i++) run_step(run, procedure->steps.at[i], kind);
 }
 
+static Run run_new(Arena *arena, const Program *p, Streams *streams) {
+  const uint32_t axes = pinned_axes(p);
+  Run run = {.arena = arena, .program = p, .streams = streams, .n = mesh_parts(&p->mesh, axes)};
+  if (run.n > STREAMS_MAX_RANKS) return run;
+  run.clock = NEW_ARRAY(arena, Clock, run.n);
+  run.start = NEW_ARRAY(arena, double, run.n);
+  for (int i = 0; i < run.n; i++) run.clock[i] = (Clock){.rank = mesh_rank_at(&p->mesh, axes, i), .event = NEW_ARRAY(arena, double, p->n_events)};
+  return run;
+}
+
+// Returns when all have ended.
+static double run_all(Run *run) {
+  double end = 0;
+  run_procedure(run, PROC_BEGIN);
+  for (int micro = 0; micro < run->program->microbatches; micro++) {
+    run_procedure(run, PROC_FORWARD);
+    run_procedure(run, PROC_BACKWARD);
+  }
+  run_procedure(run, PROC_COMBINE);
+  run_procedure(run, PROC_UPDATE);
+  for (int i = 0; i < run->n; i++) end = fmax(end, fmax(run->clock[i].now[STREAM_COMPUTE], run->clock[i].now[STREAM_COMM]));
+  return end;
+}
+
 Streams streams_of_program(Arena *arena, const Program *p) {
   Streams streams = {0};
-  const uint32_t axes = pinned_axes(p);
-  Run run = {.arena = arena, .program = p, .streams = &streams, .n = mesh_parts(&p->mesh, axes)};
+  Run run = run_new(arena, p, &streams);
   if (run.n > STREAMS_MAX_RANKS) return streams;
-  run.clock = NEW_ARRAY(arena, Clock, run.n);
-  for (int i = 0; i < run.n; i++) {
-    run.clock[i] = (Clock){.rank = mesh_rank_at(&p->mesh, axes, i), .event = NEW_ARRAY(arena, double, p->n_events)};
-    vec_push(arena, &streams.ranks, (RankStreams){.rank = run.clock[i].rank});
-  }
-  run_procedure(&run, PROC_BEGIN);
-  for (int micro = 0; micro < p->microbatches; micro++) {
-    run_procedure(&run, PROC_FORWARD);
-    run_procedure(&run, PROC_BACKWARD);
-  }
-  run_procedure(&run, PROC_COMBINE);
-  run_procedure(&run, PROC_UPDATE);
-  for (int i = 0; i < run.n; i++) streams.seconds = fmax(streams.seconds, fmax(run.clock[i].now[STREAM_COMPUTE], run.clock[i].now[STREAM_COMM]));
+  for (int i = 0; i < run.n; i++) vec_push(arena, &streams.ranks, (RankStreams){.rank = run.clock[i].rank});
+  streams.seconds = run_all(&run);
   return streams;
 }
 
-double streams_seconds(Arena *scratch, const Program *p) {
-  const Streams streams = streams_of_program(scratch, p);
-  return streams.ranks.len > 0 ? streams.seconds : NAN;
+double streams_seconds(const Program *p) {
+  Arena *arena = arena_new();
+  Run run = run_new(arena, p, NULL);
+  const double seconds = run.n > STREAMS_MAX_RANKS ? NAN : run_all(&run);
+  arena_free(arena);
+  return seconds;
 }

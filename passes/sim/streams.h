@@ -30,6 +30,6 @@ enum { STREAMS_MAX_RANKS = 64 }; // that do different things
 // there are too many.
 Streams streams_of_program(Arena *arena, const Program *program);
 // How long it takes, alone; NAN where there are too many ranks.
-double streams_seconds(Arena *scratch, const Program *program);
+double streams_seconds(const Program *program);
 
 #endif
