@@ -90,14 +90,17 @@ static bool goes_on(const Fitter *f) {
 
 static bool can_be_better(const Fitter *f, double cost) { return !f->contest->fits || contest_is_less(cost, f->contest->cost); }
 
-static Plan plan_of(const Fitter *f, const int *value) {
-  Arena *arena = f->contest->c->arena;
-  Plan plan = problem_plan(f->p->arena, f->p, value);
+// Offers the plan of an assignment. Gives by how many bytes it does not fit.
+static int64_t offer_assignment(const Fitter *f, const int *value) {
+  Arena *arena = f->contest->c->arena, *scratch = arena_new();
+  Plan plan = problem_plan(scratch, f->p, value);
   const int microbatches = f->p->groups.graph->microbatches;
   if (microbatches > 1) plan.microbatches = microbatches;
   const AgainLayers *layers = footprint_layers(f->footprint);
   for (int i = 0; layers != NULL && i < layers->made; i++) vec_push(arena, &plan.recompute, ((PlanAgain){.name = arena_strdup(arena, layers->names.at[i])}));
-  return plan;
+  const int64_t beyond = contest_offer(f->contest, &plan, NULL);
+  arena_free(scratch);
+  return beyond;
 }
 
 // Offers the plan of a solution. Gives its estimate; INFINITY: there is none, or none that can be better than the best. beyond: by
@@ -105,8 +108,7 @@ static Plan plan_of(const Fitter *f, const int *value) {
 static double offer(Fitter *f, const CfnSolution *solution, int64_t *beyond) {
   int moment;
   if (!solution->feasible || !can_be_better(f, solution->cost)) return INFINITY;
-  const Plan plan = plan_of(f, solution->value);
-  *beyond = contest_offer(f->contest, &plan, NULL);
+  *beyond = offer_assignment(f, solution->value);
   if (*beyond == 0) f->start = solution->value;
   return footprint_peak(f->footprint, solution->value, &moment);
 }
@@ -174,9 +176,7 @@ static bool offer_all(Fitter *f) {
   int *value = NEW_ARRAY(f->p->arena, int, n);
   for (int g = 0; g < n;) {
     if (contest_is_over(f->contest)) return false;
-    const bool allowed = cfn_cost(cfn, value) < INFINITY;
-    const Plan plan = allowed ? plan_of(f, value) : (Plan){0};
-    if (allowed) contest_offer(f->contest, &plan, NULL);
+    if (cfn_cost(cfn, value) < INFINITY) offer_assignment(f, value);
     for (g = 0; g < n && ++value[g] == cfn->variables.at[g].n_values; g++) value[g] = 0;
   }
   return true;
