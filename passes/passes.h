@@ -10,8 +10,8 @@ void graph_add_total_loss(Graph *graph);
 // Constant folding, trivial operators, common subexpressions, dead code. Counts are folded unless `partial_batches`:
 // the evaluation graph, whose last batch may be smaller.
 void pass_simplify(Graph *graph, bool partial_batches);
-// Of the training graph: gradients of which few rows are not 0 become rows.
-void pass_sparse(Model *model);
+// Of the training graph: gradients of which few rows are not 0 become rows, where that takes less.
+void pass_sparse(Compilation *c);
 void pass_decompose(Graph *graph);
 // Sums of contractions over the same dimensions become one operator.
 void pass_merge_products(Graph *graph);

@@ -15,8 +15,6 @@ static void simplify(Compilation *c) {
   pass_simplify(c->model->eval, true);
 }
 
-static void sparse(Compilation *c) { pass_sparse(c->model); }
-
 static void decompose(Compilation *c) {
   pass_decompose(c->model->train);
   if (c->model->dense != NULL) pass_decompose(c->model->dense);
@@ -55,7 +53,7 @@ static void rematerialise(Compilation *c) { pass_rematerialise(c->model->train);
 const Pass pipeline[] = {
     {"autodiff", "gradients as index expressions", autodiff},
     {"simplify", "constants, common subexpressions, dead code", simplify},
-    {"sparse", "gradients of tables as rows", sparse},
+    {"sparse", "gradients of tables as rows", pass_sparse},
     {"decompose", "windows into packings and plain contractions", decompose},
     {"merge-products", "sums of contractions as one operator", merge_products},
     {"plan", "a sharding for every operator", plan},

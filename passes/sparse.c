@@ -3,7 +3,7 @@
 // Requires: a training graph with its gradients, not planned yet. Guarantees: the same losses, norm and updates. A parameter has a
 // sparse gradient where that is a sum of scatters to its first dimension (ir/pin.h), as of a table that is read by indices only; where
 // what is summed over all of it is 0, and the update leaves the parameter and the optimizer's states of it as they are, wherever the
-// gradient is 0; and where few rows of it are not (is_sparse). It is then never there as a whole:
+// gradient is 0; and where that takes less (sparse_choice.c). It is then never there as a whole:
 //
 //   backward table.grad[v=50000, c=512] = sum(b=64, t=20) ((word[b, t] == v) * x.grad[b, t, c])
 //   update   table.next[v, c] = table[v, c] - lr * table.grad[v, c]
@@ -255,7 +255,7 @@ static void update_rows(const Sparse *s, int rows, int sums) {
   }
 }
 
-static void make_sparse(Sparse *s) {
+static void make_rows(Sparse *s) {
   Graph *graph = s->graph;
   int *rows = NEW_ARRAY(s->scratch, int, s->terms.len), *values = NEW_ARRAY(s->scratch, int, s->terms.len);
   const Op near = graph->ops.at[s->terms.at[0].op];
@@ -281,20 +281,27 @@ static void drop_replaced(const Sparse *s) {
   graph_keep_ops(s->graph, keep);
 }
 
+void sparse_make(Graph *graph, const bool *chosen) {
+  Sparse sparse = sparse_new(graph, arena_new()), *s = &sparse;
+  for (int t = 0; t < s->n_tensors; t++)
+    if (chosen[t] && sparse_analyse(s, t)) make_rows(s);
+  drop_replaced(s);
+  graph_sort_by_phase(graph);
+  graph_drop_dead(graph);
+  arena_free(s->scratch);
+}
+
 // ---- the pass ------------------------------------------------------------------------------------------------------
 
-void pass_sparse(Model *model) {
-  Graph *graph = model->train;
-  Sparse sparse = sparse_new(graph, arena_new()), *s = &sparse;
-  for (int t = 0; t < s->n_tensors; t++) {
-    if (graph_tensor(graph, t)->role != ROLE_GRADIENT || !sparse_analyse(s, t)) continue;
-    if (model->dense == NULL) model->dense = graph_copy(graph->arena, graph);
-    make_sparse(s);
+void pass_sparse(Compilation *c) {
+  Model *model = c->model;
+  Arena *scratch = arena_new();
+  const bool *chosen = sparse_choose(c, scratch);
+  bool any = false;
+  for (int t = 0; t < model->train->tensors.len; t++) any |= chosen[t];
+  if (any) {
+    model->dense = graph_copy(model->train->arena, model->train);
+    sparse_make(model->train, chosen);
   }
-  if (model->dense != NULL) {
-    drop_replaced(s);
-    graph_sort_by_phase(graph);
-    graph_drop_dead(graph);
-  }
-  arena_free(s->scratch);
+  arena_free(scratch);
 }

@@ -18,7 +18,7 @@ static void note_reader(void *ctx, int tensor) {
 Sparse sparse_new(Graph *graph, Arena *scratch) {
   const int n = graph->tensors.len;
   Sparse s = {.graph = graph, .scratch = scratch, .n_tensors = n, .n_ops = graph->ops.len};
-  s.readers = NEW_ARRAY(scratch, Ids, n);
+  s.readers = NEW_ARRAY(scratch, OpIds, n);
   s.leaf = graph_leaves(graph, scratch);
   s.of_gradient = NEW_ARRAY(scratch, const Expr *, n);
   s.replaced = NEW_ARRAY(scratch, bool, s.n_ops);
@@ -70,13 +70,6 @@ static bool collect_terms(Sparse *s, int tensor) {
   s->rows += rows;
   vec_push(s->scratch, &s->terms, term);
   return true;
-}
-
-// Few rows against those of the table; and to find those that are the same, each is held against each, which is to take less than a
-// pass over the table: of one of its elements that reads the gradient and reads and writes the parameter.
-static bool is_sparse(const Tensor *table, int64_t rows) {
-  enum { COMPARISONS = 8 }; // of two numbers in the cache, in the time of that
-  return rows <= table->extent[0] / 2 && rows <= COMPARISONS * tensor_elements(table) / rows;
 }
 
 // ---- what is made of the gradient ----------------------------------------------------------------------------------
@@ -177,7 +170,7 @@ static bool is_updated(const Sparse *s, int stored) {
 // Nobody but the updates reads what is stored once the update begins: its new value is in its place.
 static bool is_read_before(const Sparse *s) {
   for (int u = 0; u < s->updates.len; u++) {
-    const Ids *readers = &s->readers[s->updates.at[u].stored];
+    const OpIds *readers = &s->readers[s->updates.at[u].stored];
     for (int i = 0; i < readers->len; i++) {
       const Op *op = &s->graph->ops.at[readers->at[i]];
       if (op->phase == PHASE_UPDATE && made_of(s, op->out) == NULL) return false;
@@ -205,7 +198,7 @@ bool sparse_analyse(Sparse *s, int gradient) {
   s->gradient = gradient;
   s->param = graph_tensor(graph, gradient)->of;
   s->rows = s->terms.len = s->totals.len = s->updates.len = 0;
-  if (!collect_terms(s, gradient) || !is_sparse(graph_tensor(graph, s->param), s->rows)) return false;
+  if (!collect_terms(s, gradient) || s->rows > graph_tensor(graph, s->param)->extent[0] / 2) return false;
   memset(s->of_gradient, 0, sizeof *s->of_gradient * (size_t)s->n_tensors);
   s->of_gradient[gradient] = access_plain(graph, gradient, 0);
   return collect_uses(s);
