@@ -24,6 +24,7 @@ typedef struct Tensor {
   int64_t extent[IR_MAX_RANK];
   const char *dim[IR_MAX_RANK]; // dimension names
   int64_t range;                // integers: values lie in [0, range); 0: unknown
+  const Spread *looked_up;      // of rows of a table that stand in it (LAYOUT_OWNED): how they spread; NULL: unknown
   const Spread *spread;         // of an input of integers: how its values spread over [0, range); of a table, and of what is as long: how the
                                 // places of a step that choose its rows do. NULL: unknown
   int producer;                 // operator that computes it, or -1

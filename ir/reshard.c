@@ -1,5 +1,7 @@
 #include "reshard.h"
 
+#include <math.h>
+
 static const struct ReshardInfo {
   const char *name;
   LayoutKind from, to;
@@ -234,12 +236,24 @@ bool reshard_find(const Mesh *mesh, const Shape *shape, const Layout *from, cons
 
 bool reshard_is_measured(ReshardKind kind) { return kind == RESHARD_reblock || kind == RESHARD_exchange; }
 
+// Of rows that a rank needs several times it gets one: the part of its places that it is expected to get.
+static double distinct_share(const Mesh *mesh, const Shape *shape, const Layout *together, const Layout *from, Reshard step) {
+  if (!reshard_moves_rows(step.kind) || shape->spread == NULL) return 1;
+  Shape places = {.rank = 0};
+  for (int a = 0; a < mesh->n_axes; a++)
+    if (step.axes >> a & 1) places.rank = from->axis[a].dim;
+  memcpy(places.extent, shape->extent, sizeof *places.extent * (size_t)places.rank);
+  const double of_ranks = (double)layout_elements(mesh, &places, together);
+  const double n = step.kind == RESHARD_serve ? of_ranks / mesh_parts(mesh, step.axes) : of_ranks;
+  return n > 0 ? spread_distinct(shape->spread, INFINITY, n) / n : 1;
+}
+
 double reshard_cost_of(const Mesh *mesh, const Shape *shape, const Layout *from, Reshard step, int element, int64_t moved) {
   Layout together = *from;
   for (int a = 0; a < mesh->n_axes; a++)
     if (step.axes >> a & 1) together.axis[a] = (AxisLayout){.kind = LAYOUT_REPLICATED};
   const int64_t n = layout_elements(mesh, shape, &together);
-  return reshard_bytes(step.kind, (double)n * element, mesh_parts(mesh, step.axes), (double)moved * element);
+  return reshard_bytes(step.kind, (double)n * element, mesh_parts(mesh, step.axes), (double)moved * element) * distinct_share(mesh, shape, &together, from, step);
 }
 
 double reshard_cost(const Mesh *mesh, const Shape *shape, const Layout *from, const Layout *to, Reshard step, int element) {

@@ -3,6 +3,7 @@
 #define PARCC_IR_RESHARD_H
 
 #include "layout.h"
+#include "spread.h"
 
 typedef enum ReshardKind {
 #define RESHARD(name, from, to, same_dim, how, bytes, pattern, rounds) RESHARD_##name,
@@ -19,6 +20,7 @@ typedef enum ReshardPattern { RESHARD_NONE, RESHARD_RING, RESHARD_PAIRS, RESHARD
 typedef struct Shape { // of a whole tensor
   int rank;
   int64_t extent[LAYOUT_MAX_RANK];
+  const Spread *spread; // of what is looked up in a table: that of its rows; NULL: unknown
 } Shape;
 
 // One step from a layout to another: a row of the table, along a set of axes (bits).

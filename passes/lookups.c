@@ -43,7 +43,7 @@ static void note_table(void *ctx, const Expr *e) {
   Finder *f = ctx;
   if (e->kind != EXPR_ACCESS || e->access.rank == 0 || graph_tensor(f->graph, e->access.tensor)->role != ROLE_PARAM) return;
   if (access_full_dim(f->graph, f->op, e, 0) != f->pin->dim) return;
-  Lookup lookup = {.table = e->access.tensor, .places = places_of(f->op, f->pin->at)};
+  Lookup lookup = {.out = f->op->out, .table = e->access.tensor, .places = places_of(f->op, f->pin->at)};
   if (!trace_input(f->graph, f->pin->at, &lookup)) lookup.input = -1;
   vec_push(f->arena, &f->lookups, lookup);
 }
@@ -129,6 +129,7 @@ void lookups_give_spreads(Model *model, const Lookups *lookups, const DataStats 
     const int id = lookups->at[i].table;
     Tensor *table = graph_tensor(model->train, id);
     TableUse use = {.name = table->name, .rows = (double)table->extent[0]};
+    graph_tensor(model->train, lookups->at[i].out)->looked_up = known_spread(&g, &lookups->at[i]);
     if (given[id]) continue;
     given[id] = true;
     table->spread = table_spread(&g, id, &use.places);

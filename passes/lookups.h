@@ -8,7 +8,7 @@
 
 // All lookups of a graph before autodiff, in the order of its operators.
 Lookups lookups_find(Arena *arena, const Graph *graph);
-// Gives each table of a model that is looked up its spread, and lists it: as it was counted in data, else as the model states it for its
+// Gives each table of a model that is looked up, and what is looked up, its spread, and lists the table: as it was counted in data, else as the model states it for its
 // inputs; of one of which nothing is known it stays NULL. stats: NULL: nothing was counted. A table of these that the model does not have so
 // is a problem.
 void lookups_give_spreads(Model *model, const Lookups *lookups, const DataStats *stats, Problems *problems);

@@ -59,7 +59,7 @@ bool route_cheaper(RouteCost a, RouteCost b) {
 RouteCost route_cost_add(RouteCost a, RouteCost b) { return (RouteCost){a.amount + b.amount, a.starts + b.starts}; }
 
 Shape shape_of(const Tensor *tensor) {
-  Shape shape = {.rank = tensor->rank};
+  Shape shape = {.rank = tensor->rank, .spread = tensor->looked_up};
   memcpy(shape.extent, tensor->extent, sizeof *shape.extent * (size_t)tensor->rank);
   return shape;
 }
@@ -126,9 +126,9 @@ int64_t routes_tried(const Routes *routes) { return routes->tried; }
 const Layout *routes_layout_at(const Routes *routes, int number) { return &routes->layouts.at[number]->layout; }
 
 static int number_of_shape(Routes *routes, const Shape *shape, int element) {
-  int64_t key[LAYOUT_MAX_RANK + 1] = {element};
-  memcpy(key + 1, shape->extent, sizeof *key * (size_t)shape->rank);
-  const int number = numbers_of(&routes->shape_numbers, key, sizeof *key * ((size_t)shape->rank + 1));
+  int64_t key[LAYOUT_MAX_RANK + 2] = {element, (int64_t)(intptr_t)shape->spread};
+  memcpy(key + 2, shape->extent, sizeof *key * (size_t)shape->rank);
+  const int number = numbers_of(&routes->shape_numbers, key, sizeof *key * ((size_t)shape->rank + 2));
   if (number == routes->shapes.len) vec_push(routes->arena, &routes->shapes, (KnownShape){*shape, element});
   return number;
 }

@@ -76,6 +76,7 @@ static void add_tensor(Script *w, int tensor) {
   add(w, t->rank);
   for (int d = 0; d < t->rank; d++) add(w, t->extent[d]);
   if (t->spread != NULL) add_spread(w, t->spread);
+  if (t->looked_up != NULL) add_spread(w, t->looked_up);
   add_stores(w, tensor);
 }
 

@@ -2,7 +2,7 @@
 """What the program of `parcc data-stats` counts is in the data, and what parcc makes of it is about what a batch looks up.
 
 Arrays of several columns, each a table of its own; windows of one sequence, whose table random numbers choose from, too; a table of two
-inputs; values that no row has; data of another model, and numbers made up."""
+inputs; values that no row has; data of another model, and numbers made up; what owners of rows send."""
 
 import array
 import collections
@@ -12,7 +12,7 @@ import random
 import re
 import tempfile
 
-from checks import call, check, finish
+from checks import call, check, finish, launcher
 from plans import tool
 
 PARCC, PARCC_CC = tool("PARCC", "parcc"), tool("PARCC_CC", "parcc-cc")
@@ -46,6 +46,19 @@ train {
   data next = tokens("text.npy", shift = 1);
 }
 """
+OWNED = """model owned(batch = 64, rows = 20000) {
+  input id[b = batch, t = 16]: int < rows;
+  input click[b = batch];
+  param table[v = rows, c = 64] = normal_init(0.1);
+  x[b, c] = sum(t) embedding(id, table)[b, t, c];
+  loss = binary_cross_entropy(view(dense(x, 1), "b 1 -> b"), click);
+}
+train {
+  data id    = npy("id.npy");
+  data click = npy("click.npy");
+}
+"""
+BY_OWNERS = "plan 1 owned\nmesh gpu=2\ninput id b/gpu\ninput click b/gpu\nstore table v/gpu\nembedding v/gpu\nx b/gpu\n"
 
 
 def write_npy(path, shape, dtype, values):
@@ -127,10 +140,34 @@ def windows(draw):
     check(f"with rows drawn: {found['w']}", abs(found["w"] - 20 - tables["w"][3][1]) < 0.03 * alone)
 
 
+def owned(draw):
+    """Owners serve each row once that a rank needs several times: what two ranks send is what is expected, which without counts is more."""
+    n, steps = 6400, 60
+    of_rank = list(range(20000))
+    draw.shuffle(of_rank)
+    write_npy("id.npy", (n, 16), "<i4", [of_rank[int(20000 * draw.random() ** 6)] for _ in range(16 * n)])
+    write_npy("click.npy", (n,), "<f4", [0.0] * n)
+    count("owned", OWNED)
+    with open("owned.plan", "w") as file:
+        file.write(BY_OWNERS)
+    plan = [PARCC, "owned.dnn", "--machine=pcie2", "--plan-in", "owned.plan", "-q"]
+    _, unknown, _ = call([*plan, "--stats", "--json"])
+    _, known, _ = call([*plan, "--data-stats", "owned.stats", "--stats", "--json"])
+    unknown, known = (sum(kind["bytes"] for kind in json.loads(said)["step_communication"].values()) for said in (unknown, known))
+    built = call([*plan, "-o", "by_owners.cu"])[0] == 0 and call([PARCC_CC, "--target=host", "-O1", "by_owners.cu", "-o", "by_owners"])[0] == 0
+    code, _, said = call([*launcher(2), "./by_owners", "--data", ".", "--steps", str(steps), "--log", "owned.log", "--quiet"])
+    check(f"two owners: {said}", built and code == 0)
+    with open("owned.log") as log:
+        sent = [json.loads(line)["sent_bytes"] for line in log if "sent_bytes" in line]
+    mean = sum(sent) / len(sent)
+    check(f"{mean} bytes are sent, {known} expected, {unknown} by places", abs(mean - known) < 0.01 * mean and unknown > 1.1 * mean)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     draw = random.Random(1)
     arrays(draw)
     windows(draw)
+    owned(draw)
     os.chdir("/")
 finish("data_stats")

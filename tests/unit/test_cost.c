@@ -44,7 +44,7 @@ static double cost(const Mesh *mesh, const Shape *shape, uint32_t axes, AxisLayo
   return seconds;
 }
 
-static const Shape large = {2, {1000, 1000}}; // 4e6 bytes
+static const Shape large = {2, {1000, 1000}, NULL}; // 4e6 bytes
 static const double N = 4e6;
 
 // A node of four: 1e10 bytes a second each, 1 us a step.
@@ -65,11 +65,11 @@ static void collectives_within_a_node(void) {
 // A small sum over four nodes goes up and down a tree of two levels, a large one around the ring.
 static void ring_or_tree(void) {
   const Mesh mesh = mesh_of(4, 4);
-  const Shape small = {1, {1}};
+  const Shape small = {1, {1}, NULL};
   const double ring = LAUNCH + 2 * (12e-6 + 3e-5), tree = LAUNCH + 2 * (2e-6 + 2e-5);
   CHECK(cost(&mesh, &small, 3, sum, whole, RESHARD_all_reduce) < ring);
   CHECK_NEAR(cost(&mesh, &small, 3, sum, whole, RESHARD_all_reduce), tree + 2 * 4 / 1e9, 1e-12);
-  const Shape huge = {1, {1000000000}};
+  const Shape huge = {1, {1000000000}, NULL};
   CHECK_NEAR(cost(&mesh, &huge, 3, sum, whole, RESHARD_all_reduce), ring + 2 * 4e9 * 15 / 16 / 1e9, 1e-9);
 }
 
@@ -176,7 +176,7 @@ static void more_takes_no_less(void) {
     const double seconds = dense_seconds(&mesh, false, n, 512, 512, 1, 0);
     CHECK(seconds >= before && seconds >= dense_seconds(&mesh, false, n, 512, 512, 1, 0));
     CHECK(dense_seconds(&mesh, false, n, 512, 512, -1, 0) >= seconds);
-    const Shape shape = {2, {n, 16}};
+    const Shape shape = {2, {n, 16}, NULL};
     const double reduced = cost(&mesh, &shape, 3, sum, whole, RESHARD_all_reduce);
     CHECK(reduced >= moved);
     before = seconds, moved = reduced;
@@ -187,7 +187,7 @@ static void more_takes_no_less(void) {
 static void largest_parts(void) {
   const Mesh mesh = mesh_of(2, 3);
   for (int64_t extent = 1; extent < 20; extent++) {
-    const Shape shape = {2, {extent, 5}};
+    const Shape shape = {2, {extent, 5}, NULL};
     Layout layout = along(3, rows, &shape);
     for (int64_t halo = 0; halo < 3; halo++) {
       layout.cut[0].before = layout.cut[0].after = halo;
@@ -238,13 +238,13 @@ static void measured_collectives(void) {
   const CostModel model = cost_model(arena, &machine, &mesh, false), formulas = cost_model(arena, &two_levels, &mesh, false);
   static const struct { int64_t elements; double all_reduce; } sizes[] = {{1, 1e-6}, {250, 1e-6}, {300, 3e-6}, {500, 11e-6}, {5000, 110e-6}};
   for (int i = 0; i < 5; i++) {
-    const Shape shape = {1, {sizes[i].elements}};
+    const Shape shape = {1, {sizes[i].elements}, NULL};
     const Layout partial = along(2, sum, &shape), all = layout_replicated, outer = along(1, sum, &shape);
     const Reshard inner_step = {RESHARD_all_reduce, 2}, outer_step = {RESHARD_all_reduce, 1};
     CHECK_NEAR(cost_of_reshard(&model, &shape, &partial, &all, inner_step, 4), sizes[i].all_reduce, 1e-12);
     CHECK(cost_of_reshard(&model, &shape, &outer, &all, outer_step, 4) == cost_of_reshard(&formulas, &shape, &outer, &all, outer_step, 4));
   }
-  const Shape shape = {1, {240}};
+  const Shape shape = {1, {240}, NULL};
   const Layout parts = along(1, rows, &shape), all = layout_replicated;
   CHECK_NEAR(cost_of_reshard(&model, &shape, &parts, &all, (Reshard){RESHARD_all_gather, 1}, 4), 7e-6, 1e-12);
   arena_free(arena);
@@ -263,7 +263,7 @@ static void measured_copies(void) {
   machine.profile = &profile;
   const Mesh mesh = mesh_of(4, 4);
   const CostModel model = cost_model(arena, &machine, &mesh, false);
-  const Shape shape = {2, {8, 20}}; // 640 bytes, of which a rank copies 160 as a slice: of a tensor of 640 bytes
+  const Shape shape = {2, {8, 20}, NULL}; // 640 bytes, of which a rank copies 160 as a slice: of a tensor of 640 bytes
   const Layout by_rows = along(1, rows, &shape), by_columns = along(1, columns, &shape), all = layout_replicated, sums = along(1, sum, &shape);
   CHECK_NEAR(cost_of_reshard(&model, &shape, &all, &by_columns, (Reshard){RESHARD_slice, 1}, 4), 1e-6, 1e-12);
   // Whole tensors are packed: as slices of 2560 bytes.

@@ -50,7 +50,7 @@ static bool is_step(Reshard step, ReshardKind kind, uint32_t axes) { return step
 
 // Rows go from their owners to those who need the place, before anything else changes.
 static void owners_give_rows(void) {
-  const Shape shape = {2, {16, 24}};
+  const Shape shape = {2, {16, 24}, NULL};
   const double n = 16 * 24 * 4;
   const Layout whole = layout_replicated, by_owners = with(whole, 1, owned(), &shape), by_all = with(by_owners, 0, owned(), &shape);
   Reshard s[ROUTE_MAX_STEPS];
@@ -78,7 +78,7 @@ static void owners_give_rows(void) {
 }
 
 static void routes_are_those_expected(void) {
-  const Shape shape = {2, {16, 24}};
+  const Shape shape = {2, {16, 24}, NULL};
   const double n = 16 * 24 * 4;
   const Layout whole = layout_replicated;
   Reshard s[ROUTE_MAX_STEPS];
@@ -120,7 +120,7 @@ static void blocks_must_nest(void) {
   for (int batches = 0; batches < 2; batches++) {
     mesh.partial_batches = batches == 1;
     for (int64_t extent = 5; extent < 14; extent++) {
-      const Shape shape = {1, {extent}};
+      const Shape shape = {1, {extent}, NULL};
       const AxisLayout whole = {.kind = LAYOUT_REPLICATED}, batch = batches == 1 ? shard(0) : whole;
       const Layout slow = with(with(layout_replicated, 2, batch, &shape), 0, shard(0), &shape), both = with(slow, 1, shard(0), &shape);
       const Layout fast = with(with(both, 0, whole, &shape), 1, shard(0), &shape);
@@ -139,7 +139,7 @@ static void blocks_must_nest(void) {
 // What is not known to be cut where the batch ends is brought to it by an exchange; where batches are full it is there.
 static void short_batches_are_another_layout(void) {
   Mesh mesh = two_axes;
-  const Shape shape = {2, {16, 24}};
+  const Shape shape = {2, {16, 24}, NULL};
   const Layout fixed = with(layout_replicated, 0, shard(0), &shape), batch = with(fixed, 2, shard(0), &shape);
   Reshard step;
   CHECK_INT(reshard_axes(&mesh, &fixed, &batch), 0);
@@ -151,7 +151,7 @@ static void short_batches_are_another_layout(void) {
 // Equal blocks in other units are the same; what lies within a block is a slice of it; where blocks differ they are moved.
 static void what_a_rank_has_does_not_move(void) {
   Mesh mesh = two_axes;
-  const Shape shape = {2, {24, 5}};
+  const Shape shape = {2, {24, 5}, NULL};
   const Layout elements = with(with(layout_replicated, 0, shard(0), &shape), 1, shard(0), &shape);
   Layout threes = elements, twos = elements, narrow = elements;
   Reshard step;
@@ -235,7 +235,7 @@ static void no_way_is_cheaper(void) {
   static const Mesh meshes[] = {{.n_axes = 1, .axis = {{"a", 5}}},
                                 {.n_axes = 2, .axis = {{"a", 2}, {"b", 3}}},
                                 {.n_axes = 3, .axis = {{"a", 2}, {"b", 2}, {"c", 2}}}};
-  static const Shape shapes[] = {{1, {7}}, {2, {8, 6}}, {3, {4, 5, 6}}};
+  static const Shape shapes[] = {{1, {7}, NULL}, {2, {8, 6}, NULL}, {3, {4, 5, 6}, NULL}};
   uint32_t random = 1;
   int several = 0;
   for (int trial = 0; trial < 600; trial++) {
