@@ -169,6 +169,7 @@ typedef struct Search {
   Chosen last;                  // the options that axes end with
   Chosen real;                  // of axes of several ranks
   Chosen of_kind[LAYOUT_KINDS]; // options
+  Chosen windows;               // options: nothing is made of them (reshard_find)
   int n_states;                 // numbered by their options, axis by axis
   State state[MAX_STATES + 1];
 } Search;
@@ -179,7 +180,10 @@ static int add_option(Search *s, int a, int option) {
   int i = 0;
   while (i < s->n_options[a] && s->option[a][i] != option) i++;
   if (i == s->n_options[a]) {
-    s->of_kind[s->routes->options.at[option].axis.kind] |= bit_of(a, i);
+    const Option *is = &s->routes->options.at[option];
+    const bool window = is->axis.kind == LAYOUT_SHARD && !cut_is_plain(&is->cut, s->routes->shapes.at[s->shape].shape.extent[is->axis.dim]);
+    s->of_kind[is->axis.kind] |= bit_of(a, i);
+    if (window) s->windows |= bit_of(a, i);
     s->option[a][s->n_options[a]++] = option;
   }
   return i;
@@ -196,7 +200,7 @@ static Cut plain_cut(const Search *s, int dim) {
 static void list_options(Search *s, uint32_t axes, bool few) {
   const Layout *end = layout_at(s, s->to);
   s->n_states = 1;
-  s->last = s->real = 0;
+  s->last = s->real = s->windows = 0;
   for (int kind = 0; kind < LAYOUT_KINDS; kind++) s->of_kind[kind] = 0;
   for (int a = 0; a < s->mesh->n_axes; a++) {
     const bool changes = axes >> a & 1, real = s->mesh->axis[a].size > 1;
@@ -349,9 +353,10 @@ static bool are_alike(const Search *s, Chosen options) {
   return false;
 }
 
-// The same, before the step is known: false only where it would not be worth trying.
+// The same, before the step is known: false only where there is none, or it would not be worth trying.
 static bool may_be_worth(const Search *s, const State *from, const State *to) {
   const Chosen before = from->chosen & ~to->chosen & s->real, after = to->chosen & ~from->chosen & s->real;
+  if ((before & s->windows) != 0 || (after & s->of_kind[LAYOUT_PARTIAL]) != 0) return false;
   const bool settled = (after & ~s->last) == 0, local = (before & ~s->of_kind[LAYOUT_REPLICATED]) == 0;
   return settled || local || (are_alike(s, before) && are_alike(s, after));
 }
