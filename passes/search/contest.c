@@ -90,7 +90,30 @@ int64_t contest_offer(Contest *contest, const Plan *plan, const char *name) {
   return beyond;
 }
 
-// All but one, priced, and but flexflow, which takes long to find what is short where things overlap.
+static bool is_same_line(const PlanLine *a, const PlanLine *b, int n_axes) {
+  if (a->subject != b->subject || !str_eq(a->name, b->name)) return false;
+  for (int i = 0; i < n_axes; i++) {
+    const PlanChoice *x = &a->axis[i], *y = &b->axis[i];
+    if (x->kind != y->kind || x->unit != y->unit || x->pin != y->pin || (x->kind == CHOICE_SPLIT && !str_eq(x->dim, y->dim))) return false;
+  }
+  return true;
+}
+
+bool contest_is_same(const Plan *a, const Plan *b) {
+  if (a->lines.len != b->lines.len || a->mesh.n_axes != b->mesh.n_axes) return false;
+  for (int i = 0; i < a->lines.len; i++)
+    if (!is_same_line(&a->lines.at[i], &b->lines.at[i], a->mesh.n_axes)) return false;
+  return true;
+}
+
+// Whether another planner has made the same plan.
+static bool is_rival(const Contest *contest, const Plan *plan) {
+  for (int i = 0; i < contest->rivals.len; i++)
+    if (contest_is_same(&contest->rivals.at[i].plan, plan)) return true;
+  return false;
+}
+
+// All but one, priced, each plan once, and but flexflow, which takes long to find what is short where things overlap.
 static void list_rivals(Contest *contest, PlanSourceKind but) {
   const double enough = contest->fits ? contest->cost : INFINITY;
   Model *model = contest_model(contest);
@@ -100,6 +123,7 @@ static void list_rivals(Contest *contest, PlanSourceKind but) {
     Search search;
     if (source.kind == but || source.kind == PLAN_FLEXFLOW || (plan_source_searched(source.kind) && contest_is_over(contest))) continue;
     if (evaluate_planner_on(contest->c, model, source, &rival.plan, &search) != NULL) continue;
+    if (is_rival(contest, &rival.plan)) continue;
     rival.price = contest_price(contest, &rival.plan, enough);
     vec_push(contest->c->arena, &contest->rivals, rival);
   }

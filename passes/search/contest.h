@@ -36,6 +36,8 @@ Contest contest_new(const Compilation *c);
 bool contest_is_over(Contest *contest);
 // Whether a cost is less, and not only a sum of the same in another order.
 bool contest_is_less(double cost, double than);
+// Whether two plans say the same, line by line.
+bool contest_is_same(const Plan *a, const Plan *b);
 // Of a plan (pricing.h).
 Price contest_price(Contest *contest, const Plan *plan, double enough);
 // Offers a plan, which is copied if it is taken. Returns by how many bytes more than there are a device would need, 0 if it fits or costs too much to matter.

@@ -92,27 +92,11 @@ void refine_add_optima(Refinement *r, const SearchProblem *p, const CfnSolution 
 
 // ---- which plans are lowered ---------------------------------------------------------------------------------------
 
-static bool is_same_line(const PlanLine *a, const PlanLine *b, int n_axes) {
-  if (a->subject != b->subject || !str_eq(a->name, b->name)) return false;
-  for (int i = 0; i < n_axes; i++) {
-    const PlanChoice *x = &a->axis[i], *y = &b->axis[i];
-    if (x->kind != y->kind || x->unit != y->unit || x->pin != y->pin || (x->kind == CHOICE_SPLIT && !str_eq(x->dim, y->dim))) return false;
-  }
-  return true;
-}
-
-static bool is_same(const Plan *a, const Plan *b) {
-  if (a->lines.len != b->lines.len || a->mesh.n_axes != b->mesh.n_axes) return false;
-  for (int i = 0; i < a->lines.len; i++)
-    if (!is_same_line(&a->lines.at[i], &b->lines.at[i], a->mesh.n_axes)) return false;
-  return true;
-}
-
 static bool is_known(const Refinement *r, int start) {
   const Plan *plan = &r->starts.at[start].plan;
   for (int i = 0; i < start; i++)
-    if (is_same(&r->starts.at[i].plan, plan)) return true;
-  return is_same(&r->contest->plan, plan);
+    if (contest_is_same(&r->starts.at[i].plan, plan)) return true;
+  return contest_is_same(&r->contest->plan, plan);
 }
 
 // The plan of a short walk of flexflow, which knows what the others do not: layers beside each other on different devices.
