@@ -39,8 +39,7 @@ static bool has_no_vote(const Vote *v, int tensor) {
   return producer < 0 ? graph_tensor(v->graph, tensor)->role == ROLE_INPUT : plan_update_of(v->p, v->graph, &v->graph->ops.at[producer]) != param;
 }
 
-static void vote(void *ctx, int tensor) {
-  Vote *v = ctx;
+static void vote(Vote *v, int tensor) {
   const Tensor *t = graph_tensor(v->graph, tensor);
   const AxisLayout layout = t->layout->axis[v->axis];
   if ((layout.kind != LAYOUT_PINNED && layout.kind != LAYOUT_SHARD) || has_no_vote(v, tensor)) return;
@@ -62,8 +61,7 @@ typedef struct Moved {
   double elements;
 } Moved;
 
-static void add_moved(void *ctx, int tensor) {
-  Moved *m = ctx;
+static void add_moved(Moved *m, int tensor) {
   const Vote *v = m->vote;
   const Tensor *t = graph_tensor(v->graph, tensor);
   const AxisLayout layout = t->layout->axis[v->axis];
@@ -75,7 +73,8 @@ static void add_moved(void *ctx, int tensor) {
 
 static double moved_by(const Vote *v, int choice) {
   Moved m = {v, v->dims[choice], 0};
-  op_visit_reads(v->op, add_moved, &m);
+  const IdList reads = plan_reads(v->p, v->graph, v->op);
+  for (int i = 0; i < reads.len; i++) add_moved(&m, reads.at[i]);
   return m.elements + (m.dim >= v->op->n_out ? (double)tensor_elements(graph_tensor(v->graph, v->op->out)) : 0);
 }
 
@@ -102,8 +101,7 @@ bool plan_is_term(const Planner *p, const Graph *graph, int tensor) {
   return uses->ops.len <= 1 && uses->stores.len == 0 && !uses->reported && graph_tensor(graph, tensor)->role != ROLE_GRADIENT;
 }
 
-static void count_term(void *ctx, int tensor) {
-  Terms *terms = ctx;
+static void count_term(Terms *terms, int tensor) {
   const Tensor *t = graph_tensor(terms->graph, tensor);
   if (!sharding_makes_sums(terms->graph, tensor, terms->axis, &terms->p->mesh)) return;
   terms->shared |= !plan_is_term(terms->p, terms->graph, tensor);
@@ -115,7 +113,8 @@ static void count_term(void *ctx, int tensor) {
 
 static Terms terms_of(const Planner *p, const Graph *graph, const Op *op, int axis) {
   Terms terms = {.p = p, .graph = graph, .axis = axis};
-  op_visit_reads(op, count_term, &terms);
+  const IdList reads = plan_reads(p, graph, op);
+  for (int i = 0; i < reads.len; i++) count_term(&terms, reads.at[i]);
   return terms;
 }
 
@@ -131,7 +130,8 @@ bool plan_may_leave_pending(const Planner *p, const Graph *graph, const Op *op, 
 
 bool plan_follow_operands(OpSharding *s, const Planner *p, const Graph *graph, const Op *op, int axis) {
   Vote v = {.p = p, .graph = graph, .op = op, .axis = axis, .pin = -1};
-  if (op->kind != OP_VIEW) op_visit_reads(op, vote, &v);
+  const IdList reads = plan_reads(p, graph, op);
+  for (int i = 0; i < reads.len && op->kind != OP_VIEW; i++) vote(&v, reads.at[i]);
   const int best = choose_vote(&v);
   if (v.n_dims > 0) plan_split(s, axis, v.dims[best], v.units[best], &p->mesh);
   else if (v.pin >= 0) s->pin[axis] = v.pin;
@@ -200,8 +200,7 @@ typedef struct Beside {
 } Beside;
 
 // The first part that an operator behind this one takes of the partial sums.
-static void ask_beside(void *ctx, int tensor) {
-  Beside *b = ctx;
+static void ask_beside(Beside *b, int tensor) {
   const Uses *uses = plan_uses(b->p, b->graph, tensor);
   if (!sharding_makes_sums(b->graph, tensor, b->axis, &b->p->mesh)) return;
   for (int i = 0; i < uses->ops.len && b->want.dim < 0; i++) {
@@ -241,7 +240,8 @@ void plan_follow_others(OpSharding *s, const Planner *p, const Graph *graph, con
   Want want = want_of_uses(p, graph, op->out, axis);
   if (!wants(want)) {
     Beside beside = {p, graph, op, axis, want};
-    op_visit_reads(op, ask_beside, &beside);
+    const IdList reads = plan_reads(p, graph, op);
+    for (int i = 0; i < reads.len; i++) ask_beside(&beside, reads.at[i]);
     want = beside.want;
   }
   if (want.dim >= 0) plan_split(s, axis, want.dim, want.unit, &p->mesh);

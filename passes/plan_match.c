@@ -126,31 +126,26 @@ int plan_update_of(const Planner *p, const Graph *graph, const Op *op) {
 
 // ---- uses ----------------------------------------------------------------------------------------------------------
 
-typedef struct UseNotes {
-  const Planner *p;
-  Uses *uses;
-  int op;
-} UseNotes;
-
-static void note_use(void *ctx, int tensor) {
-  const UseNotes *n = ctx;
-  Uses *u = &n->uses[tensor];
-  if (u->ops.len == 0 || u->ops.at[u->ops.len - 1] != n->op) vec_push(n->p->arena, &u->ops, n->op);
+static Uses *uses_of_graph(const Planner *p, const Graph *graph, const GraphReads *reads) {
+  Uses *uses = NEW_ARRAY(p->arena, Uses, graph->tensors.len);
+  for (int t = 0; t < graph->tensors.len; t++) {
+    const IdList readers = readers_of(reads, t);
+    for (int i = 0; i < readers.len; i++)
+      if (i == 0 || readers.at[i] != readers.at[i - 1]) vec_push(p->arena, &uses[t].ops, readers.at[i]);
+  }
+  for (int i = 0; i < graph->stores.len; i++) vec_push(p->arena, &uses[graph->stores.at[i].value].stores, i);
+  for (int i = 0; i < graph->losses.len; i++) uses[graph->losses.at[i].tensor].reported = true;
+  for (int i = 0; i < graph->metrics.len; i++) uses[graph->metrics.at[i].tensor].reported = true;
+  if (graph->gradient_norm >= 0) uses[graph->gradient_norm].reported = true;
+  return uses;
 }
 
-static Uses *uses_of_graph(const Planner *p, const Graph *graph) {
-  UseNotes notes = {p, NEW_ARRAY(p->arena, Uses, graph->tensors.len), 0};
-  for (; notes.op < graph->ops.len; notes.op++) op_visit_reads(&graph->ops.at[notes.op], note_use, &notes);
-  for (int i = 0; i < graph->stores.len; i++) vec_push(p->arena, &notes.uses[graph->stores.at[i].value].stores, i);
-  for (int i = 0; i < graph->losses.len; i++) notes.uses[graph->losses.at[i].tensor].reported = true;
-  for (int i = 0; i < graph->metrics.len; i++) notes.uses[graph->metrics.at[i].tensor].reported = true;
-  if (graph->gradient_norm >= 0) notes.uses[graph->gradient_norm].reported = true;
-  return notes.uses;
-}
+static int number_of_graph(const Planner *p, const Graph *graph) { return graph == p->model->init ? 0 : graph == p->model->train ? 1 : 2; }
 
-const Uses *plan_uses(const Planner *p, const Graph *graph, int tensor) {
-  const int number = graph == p->model->init ? 0 : graph == p->model->train ? 1 : 2;
-  return &p->uses[number][tensor];
+const Uses *plan_uses(const Planner *p, const Graph *graph, int tensor) { return &p->uses[number_of_graph(p, graph)][tensor]; }
+
+IdList plan_reads(const Planner *p, const Graph *graph, const Op *op) {
+  return reads_of_op(&p->reads[number_of_graph(p, graph)], (int)(op - graph->ops.at));
 }
 
 // ---- lines ---------------------------------------------------------------------------------------------------------
@@ -191,6 +186,7 @@ Planner planner_with(Arena *arena, const Planner *of, const Plan *plan, const Me
   p.update_of = of->update_of;
   p.kept = of->kept;
   memcpy(p.uses, of->uses, sizeof p.uses);
+  memcpy(p.reads, of->reads, sizeof p.reads);
   p.lines.arena = p.stored.arena = arena;
   take_lines(&p, plan);
   return p;
@@ -209,9 +205,11 @@ Planner planner_new(Arena *arena, const Model *model, const Plan *plan, const Me
     const int param = stored->role == ROLE_PARAM ? t : stored->of;
     if (plan_is_stored(stored) && param >= 0) vec_push(arena, &p.kept[param], t);
   }
-  p.uses[0] = uses_of_graph(&p, model->init);
-  p.uses[1] = uses_of_graph(&p, model->train);
-  p.uses[2] = uses_of_graph(&p, model->eval);
+  const Graph *const graphs[] = {model->init, model->train, model->eval};
+  for (int g = 0; g < 3; g++) {
+    p.reads[g] = reads_of_graph(arena, graphs[g]);
+    p.uses[g] = uses_of_graph(&p, graphs[g], &p.reads[g]);
+  }
   take_lines(&p, plan);
   return p;
 }

@@ -4,6 +4,7 @@
 #define PARCC_PASSES_PLANNING_H
 
 #include "pipeline.h"
+#include "reads.h"
 
 // What can be split: the iteration space of an operator, or the dimensions of a tensor.
 typedef struct Space {
@@ -40,6 +41,7 @@ typedef struct Planner {
   VEC(PlanLayer) layer_list;
   int *update_of;    // by operator of the training graph: the parameter that it is part of updating, or -1
   Uses *uses[3];     // by tensor of the graphs init, train, eval
+  GraphReads reads[3]; // of the same graphs
   Tensors *kept;     // by parameter of the training graph: itself and the optimizer's states of it
   Names stored;      // name -> sharding
   VEC(OpSharding) stored_list;
@@ -69,6 +71,8 @@ const Op *plan_find_op(const Graph *graph, const char *name);
 // The parameter that an operator is part of updating, or -1.
 int plan_update_of(const Planner *p, const Graph *graph, const Op *op);
 const Uses *plan_uses(const Planner *p, const Graph *graph, int tensor);
+// What an operator of one of the graphs reads, each tensor as often as its expression does.
+IdList plan_reads(const Planner *p, const Graph *graph, const Op *op);
 // What the plan says along every axis: of an operator; of an input or stored tensor of the training graph. What does not
 // fit follows.
 void plan_choices_of_op(const Planner *p, const Graph *graph, const Op *op, PlanChoice *chosen);
