@@ -69,6 +69,7 @@ typedef struct Hunt {
   const Layers *layers;
   const Mesh *mesh;
   LayerTasks *tasks;
+  SoapLink *links; // [layers][MOST_RUN]: with the layer that is so many before it
   double until; // time (steady_seconds), or 0
   Start starts[MOST_STARTS];
   int n_starts, chains;
@@ -114,24 +115,60 @@ static int64_t most_effort(const Hunt *hunt, int of_device) {
 
 // ---- down ----------------------------------------------------------------------------------------------------------
 
-// Whether a change of a layer along an axis makes the strategy better: then it stays.
-static bool goes_down(Hunt *hunt, Chain *chain, int layer, int axis) {
-  const Layer *l = &hunt->layers->list.at[layer];
-  const int64_t was = strategy_time(chain->strategy);
-  for (int k = 0; k < soap_choices(l, hunt->mesh, axis); k++) {
-    Configuration to = *strategy_configuration(chain->strategy, layer);
-    if (!soap_choose(l, hunt->mesh, axis, k, &to)) continue;
-    const int64_t now = strategy_time(chain->strategy);
-    if (strategy_change(chain->strategy, 1, &layer, &to, now) < now) strategy_keep(chain->strategy);
-    else strategy_undo(chain->strategy);
-    hunt->tried++;
+// A layer of a run, with what it does then: the same as the first one, if it did the same; else what goes with the nearest one before it, if that
+// went with what it did. What the one rule does the same one takes back.
+static bool follow(const Hunt *hunt, const Strategy *strategy, int first, int i, Configuration *to) {
+  const Layer *layer = &hunt->layers->list.at[first + i];
+  const Configuration *was = strategy_configuration(strategy, first);
+  const Configuration now = *strategy_configuration(strategy, first + i);
+  to[i] = now;
+  if (soap_follow(layer, hunt->mesh, was, &to[0], &to[i])) return true;
+  for (int before = i - 1; before >= 0; before--) {
+    const SoapLink *link = &hunt->links[(first + i) * MOST_RUN + i - before];
+    if (!link->linked) continue;
+    to[i] = now;
+    if (!soap_follow_linked(layer, hunt->mesh, link, strategy_configuration(strategy, first + before), &to[before], &to[i])) return false;
+    Configuration back = to[i];
+    return !soap_follow(layer, hunt->mesh, &to[0], was, &back);
   }
-  return strategy_time(chain->strategy) < was;
+  return false;
+}
+
+// Whether a change of a run of layers makes the strategy better: then it stays.
+static bool is_better(Hunt *hunt, Chain *chain, int n, const int *layer, const Configuration *to) {
+  const int64_t was = strategy_time(chain->strategy);
+  hunt->tried++;
+  if (strategy_change(chain->strategy, n, layer, to, was) < was) {
+    strategy_keep(chain->strategy);
+    return true;
+  }
+  strategy_undo(chain->strategy);
+  return false;
+}
+
+// Whether a change of a layer along an axis, with up to so many that follow it, makes the strategy better: then it stays.
+static bool goes_down(Hunt *hunt, Chain *chain, int first, int axis, int most_run) {
+  const Layer *l = &hunt->layers->list.at[first];
+  bool better = false;
+  for (int k = 0; k < soap_choices(l, hunt->mesh, axis); k++) {
+    int layer[MOST_RUN];
+    Configuration to[MOST_RUN];
+    to[0] = *strategy_configuration(chain->strategy, first);
+    if (!soap_choose(l, hunt->mesh, axis, k, &to[0])) continue;
+    for (int i = 0; i < most_run && first + i < hunt->layers->list.len; i++) {
+      layer[i] = first + i;
+      if (i > 0 && !follow(hunt, chain->strategy, first, i, to)) break;
+      if (!is_better(hunt, chain, i + 1, layer, to)) continue;
+      better = true;
+      break;
+    }
+  }
+  return better;
 }
 
 // Until no change of one layer along one axis makes the strategy better: true. Or `most` is spent; or half of what was spent, and more than the
 // least, without a gain, where at this pace not all layers will be looked at.
-static bool go_down(Hunt *hunt, Chain *chain, int64_t most) {
+static bool go_down(Hunt *hunt, Chain *chain, int most_run, int64_t most) {
   const int n = hunt->layers->list.len;
   const int64_t began = spent(chain);
   int64_t gained = began, time = strategy_time(chain->strategy);
@@ -143,7 +180,7 @@ static bool go_down(Hunt *hunt, Chain *chain, int64_t most) {
     if ((now - began) * n > (most - began) * seen && now - gained > max_i64(gained - began, (most - began) / LEAST_DOWN)) break;
     same++;
     for (int a = 0; a < hunt->mesh->n_axes; a++)
-      if (goes_down(hunt, chain, l, a)) same = 0;
+      if (goes_down(hunt, chain, l, a, most_run)) same = 0;
   }
   if (strategy_time(chain->strategy) < chain->best_time) note_best(hunt, chain);
   return same == n;
@@ -185,7 +222,7 @@ static void go_down_from(Hunt *hunt, Start *start) {
   Arena *arena = arena_new();
   Chain chain = chain_new(hunt, arena, start->from, 0);
   start->tried = true;
-  start->goes_on = go_down(hunt, &chain, most_effort(hunt, DOWN_EFFORT));
+  start->goes_on = go_down(hunt, &chain, 1, most_effort(hunt, DOWN_EFFORT));
   start->to = arena_copy(hunt->arena, chain.best, sizeof *chain.best * (size_t)hunt->layers->list.len);
   start->down = chain.best_time;
   start->effort = spent(&chain);
@@ -232,8 +269,8 @@ static void start_at_random(Hunt *hunt) {
 
 // ---- chains --------------------------------------------------------------------------------------------------------
 
-// A run of layers, with what the first of them does then: as what changes of it is drawn, whatever it did, and those behind it change in the
-// same if they did the same and can, a proposal is as likely as the one that takes it back. 0: there is none.
+// A run of layers. As what changes of the first one is drawn, whatever it did, and those behind it change with it if they went with it and can, a
+// proposal is as likely as the one that takes it back. 0: there is none.
 static int draw_proposal(const Hunt *hunt, Chain *chain, int *layer, Configuration *to) {
   const int n = hunt->layers->list.len, first = (int)draw_below(&chain->draw, (uint64_t)n);
   const int len = draw_below(&chain->draw, 2) == 0 ? 1 : 2 + (int)draw_below(&chain->draw, MOST_RUN - 1);
@@ -246,8 +283,7 @@ static int draw_proposal(const Hunt *hunt, Chain *chain, int *layer, Configurati
   if (memcmp(to[0].dim, now.dim, sizeof now.dim) == 0) return 0;
   for (int i = 1; i < len; i++) {
     layer[i] = first + i;
-    to[i] = *strategy_configuration(chain->strategy, first + i);
-    if (!soap_follow(&layers[i], hunt->mesh, &now, &to[0], &to[i])) return 0;
+    if (!follow(hunt, chain->strategy, first, i, to)) return 0;
   }
   return len;
 }
@@ -273,11 +309,11 @@ static bool goes_on(const Hunt *hunt, const Chain *chain) {
   return spent(chain) < most_effort(hunt, CHAIN_EFFORT) && !is_late(hunt);
 }
 
-// Colder and colder, then down.
+// Colder and colder, then down; of a walk that is to be short one layer after the other.
 static void run_round(Hunt *hunt, Chain *chain, int length, double hot) {
   for (int i = 0; i < length && goes_on(hunt, chain); i++)
     step(hunt, chain, (double)chain->best_time * hot * pow(COLD, (double)i / length));
-  go_down(hunt, chain, most_effort(hunt, CHAIN_EFFORT));
+  go_down(hunt, chain, hunt->c->effort_parts > 0 ? 1 : MOST_RUN, most_effort(hunt, CHAIN_EFFORT));
 }
 
 static int round_length(const Hunt *hunt) {
@@ -286,6 +322,13 @@ static int round_length(const Hunt *hunt) {
     for (int a = 0; a < hunt->mesh->n_axes; a++)
       length += ROUND * soap_choices(&hunt->layers->list.at[l], hunt->mesh, a);
   return length;
+}
+
+static void find_links(Hunt *hunt) {
+  const int n = hunt->layers->list.len;
+  hunt->links = NEW_ARRAY(hunt->arena, SoapLink, n *MOST_RUN);
+  for (int l = 0; l < n; l++)
+    for (int k = 1; k < MOST_RUN && k <= l; k++) hunt->links[l * MOST_RUN + k] = soap_link(hunt->costs, l - k, l);
 }
 
 static void run_chain(Hunt *hunt, Start *start) {
@@ -321,6 +364,7 @@ static void hunt_best(Hunt *hunt) {
   if (!go_down_from_all(hunt)) return;
   start_at_random(hunt);
   if (!go_down_from_all(hunt)) return;
+  find_links(hunt);
   for (int s = 0; s < hunt->n_starts && !starts_agree(hunt, AGREED); s++)
     if (hunt->starts[s].goes_on) run_chain(hunt, &hunt->starts[s]);
 }

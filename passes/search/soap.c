@@ -72,6 +72,40 @@ bool soap_follow(const Layer *layer, const Mesh *mesh, const Configuration *from
   return divides(c, layer, mesh);
 }
 
+static signed char dim_read(const Access *read, int n_dims, int tensor_dim) {
+  for (int d = 0; d < n_dims; d++)
+    if (read->dim[d] == tensor_dim) return (signed char)d;
+  return -1;
+}
+
+SoapLink soap_link(const LayerCosts *costs, int from, int to) {
+  const Layers *layers = costs->layers;
+  const int n_from = layers->list.at[from].dims.len, n_to = layers->list.at[to].dims.len;
+  SoapLink link = {.linked = false};
+  memset(link.dim, -1, sizeof link.dim);
+  for (int e = 0; e < layers->edges.len; e++) {
+    const LayerEdge *edge = &layers->edges.at[e];
+    if (edge->from != from || edge->to != to) continue;
+    const Access made = layer_access_made(costs, edge), read = layer_access_read(costs, edge);
+    for (int d = 0; d < n_from; d++)
+      if (made.dim[d] >= 0 && link.dim[d] < 0) link.dim[d] = dim_read(&read, n_to, made.dim[d]);
+    link.linked = true;
+  }
+  return link;
+}
+
+// What the other layer does where this one does so: -1 also where it divides what the other one has whole.
+static signed char linked_choice(const SoapLink *link, signed char choice) { return choice < 0 ? choice : link->dim[choice]; }
+
+bool soap_follow_linked(const Layer *layer, const Mesh *mesh, const SoapLink *link, const Configuration *from, const Configuration *to, Configuration *c) {
+  for (int a = 0; a < mesh->n_axes; a++) {
+    if (from->dim[a] == to->dim[a]) continue;
+    if (c->dim[a] != linked_choice(link, from->dim[a])) return false;
+    c->dim[a] = linked_choice(link, to->dim[a]);
+  }
+  return divides(c, layer, mesh);
+}
+
 bool soap_choose(const Layer *layer, const Mesh *mesh, int axis, int k, Configuration *c) {
   const signed char was = c->dim[axis];
   c->dim[axis] = choice_number(layer, k);

@@ -23,6 +23,11 @@ int soap_choices(const Layer *layer, const Mesh *mesh, int axis);
 bool soap_choose(const Layer *layer, const Mesh *mesh, int axis, int number, Configuration *configuration);
 // Changes as `from` does to `to`, another layer's, along each axis on which those differ; false: it did not do the same there, or can not.
 bool soap_follow(const Layer *layer, const Mesh *mesh, const Configuration *from, const Configuration *to, Configuration *configuration);
+// Dimensions of a layer that cut the tensors which it makes for another one as dimensions of that one do: those, or -1.
+typedef struct SoapLink { signed char dim[LAYER_MAX_DIMS]; bool linked; } SoapLink;
+SoapLink soap_link(const LayerCosts *costs, int from, int to);
+// As soap_follow, where what the one layer divides the other one divides under another number, or does not have.
+bool soap_follow_linked(const Layer *layer, const Mesh *mesh, const SoapLink *link, const Configuration *from, const Configuration *to, Configuration *configuration);
 // As each layer lies by a plan on the same mesh, as far as its blocks are equal: where they are not, all along the outer axes do the
 // same. Shardings of the costs' graph are overwritten.
 Configuration *soap_of_plan(Arena *arena, const LayerCosts *costs, const Plan *plan);
