@@ -28,7 +28,7 @@ typedef VEC(Candidate) Candidates;
 
 static Candidates find_candidates(const Compilation *c, Arena *arena) {
   Candidates found = {0};
-  Sparse sparse = sparse_new(graph_copy(arena, c->model->train), arena), *s = &sparse;
+  Sparse sparse = sparse_new(c->model->train, arena), *s = &sparse;
   for (int t = 0; t < s->n_tensors; t++) {
     if (graph_tensor(s->graph, t)->role != ROLE_GRADIENT || !sparse_analyse(s, t)) continue;
     const Candidate candidate = {t, s->param, s->rows, s->terms.len, s->updates.len, s->totals.len, true};
