@@ -96,15 +96,22 @@ static double *seconds_of_group(const Finder *f, int number, int layer) {
   return seconds;
 }
 
+static bool is_known(const AgainLayers *layers, int group, int layer) {
+  for (int i = 0; i < layers->of_group[group].list.len; i++)
+    if (layers->of_group[group].list.at[i].layer == layer) return true;
+  return false;
+}
+
+// Changes of layout aside.
 static void find_seconds(const Finder *f) {
   AgainLayers *layers = f->layers;
   SearchProblem *p = f->p;
-  layers->seconds = NEW_ARRAY(p->arena, double **, layers->names.len);
-  for (int i = 0; i < layers->names.len; i++) layers->seconds[i] = NEW_ARRAY(p->arena, double *, p->groups.list.len);
   for (int g = 0; g < p->groups.list.len; g++)
     for (int i = 0; i < p->groups.list.at[g].ops.len; i++) {
       const int layer = f->layer[p->groups.list.at[g].ops.at[i]];
-      if (layer >= 0 && layers->seconds[layer][g] == NULL) layers->seconds[layer][g] = seconds_of_group(f, g, layer);
+      if (layer < 0 || is_known(layers, g, layer)) continue;
+      const double *seconds = seconds_of_group(f, g, layer);
+      if (seconds != NULL) vec_push(p->arena, &layers->of_group[g].list, ((AgainSeconds){layer, seconds}));
     }
 }
 
@@ -116,9 +123,9 @@ AgainLayers *again_layers(SearchProblem *p) {
   Finder f = {p, graph, layers, NEW_ARRAY(p->arena, int, graph->ops.len), NEW_ARRAY(p->arena, bool, graph->tensors.len), 0};
   find_layers(&f);
   find_needed(&f);
+  layers->of_group = arena_alloc(p->arena, sizeof *layers->of_group * (size_t)p->groups.list.len);
+  for (int g = 0; g < p->groups.list.len; g++) layers->of_group[g].cost = p->cfn.variables.at[g].cost;
   find_seconds(&f);
-  layers->cost = NEW_ARRAY(p->arena, const double *, p->groups.list.len);
-  for (int g = 0; g < p->groups.list.len; g++) layers->cost[g] = p->cfn.variables.at[g].cost;
   return layers;
 }
 
@@ -126,9 +133,10 @@ void again_make(SearchProblem *p, AgainLayers *layers, int made) {
   layers->made = made;
   for (int g = 0; g < p->groups.list.len; g++) {
     double *cost = NEW_ARRAY(p->arena, double, p->of[g].n);
-    for (int v = 0; v < p->of[g].n; v++) {
-      cost[v] = layers->cost[g][v];
-      for (int i = 0; i < made; i++) cost[v] += layers->seconds[i][g] == NULL ? 0 : layers->seconds[i][g][v];
+    memcpy(cost, layers->of_group[g].cost, sizeof *cost * (size_t)p->of[g].n);
+    for (int i = 0; i < layers->of_group[g].list.len; i++) {
+      const AgainSeconds *again = &layers->of_group[g].list.at[i];
+      for (int v = 0; v < p->of[g].n && again->layer < made; v++) cost[v] += again->of_value[v];
     }
     p->cfn.variables.at[g].cost = cost;
   }

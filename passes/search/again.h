@@ -9,13 +9,18 @@ typedef VEC(const char *) LayerNames;
 // The outermost layers of which there are several of a kind (block1, block2, ...), in their order.
 LayerNames again_candidates(Arena *arena, const Graph *train);
 
+// What the operators of a group take that are made again with a layer, by value of the group.
+typedef struct AgainSeconds {
+  int layer;
+  const double *of_value;
+} AgainSeconds;
+
 // The first `made` of them are made again.
 typedef struct AgainLayers {
   LayerNames names;
   int made;
-  int *of_tensor;      // by tensor: the layer with which it is made again; -1: it is kept
-  double ***seconds;   // by layer, by group: of its values, what its operators take again, changes of layout aside; NULL: nothing
-  const double **cost; // by group: of its values, where no layer is made again
+  int *of_tensor; // by tensor: the layer with which it is made again; -1: it is kept
+  struct { VEC(AgainSeconds) list; const double *cost; } *of_group; // and what its values cost where no layer is made again
 } AgainLayers;
 
 AgainLayers *again_layers(SearchProblem *p);

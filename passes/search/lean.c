@@ -110,23 +110,39 @@ typedef struct Prover {
 
 static bool is_spent(const Prover *prover) { return prover->problems <= 0 || prover->contest->offers > prover->offers; }
 
+// The fewest layers, at least so many, that are to be made again so that plans may fit at the moment at which most lies there under an
+// assignment: with fewer all need more. More than there are: with none they may.
+static int fewest_that_may_fit(const Prover *prover, SearchProblem *p, AgainLayers *layers, Footprint *footprint, const int *value, int least) {
+  int low = least - 1, high = layers->names.len + 1;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    again_make(p, layers, middle);
+    if (fit_may_fit(prover->contest->c, p, footprint, value)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
 // Of the plans of a problem, with any number of layers made again. More of them take no less.
 static double search_layers(Prover *prover, SearchProblem *p) {
   Contest *contest = prover->contest;
   AgainLayers *layers = again_layers(p);
   Footprint *footprint = footprint_new(p, layers, contest->c->strip_bytes);
   double bound = INFINITY;
-  const int *value = NULL;
-  for (int made = 0; made <= layers->names.len; made++) {
+  for (int made = 0; made <= layers->names.len;) {
     again_make(p, layers, made);
     p->cfn.n_limits = 0;
-    if (value != NULL && !fit_may_fit(contest->c, p, footprint, value)) continue;
     const CfnSolution first = cfn_solve(&p->cfn, prover->budget, NULL);
     if (made == 0) prover->least = first.bound;
     if (!first.feasible || !contest_is_less(first.bound, contest->cost) || is_spent(prover)) return fmin(bound, first.bound);
-    prover->problems--;
-    value = first.value;
-    bound = fmin(bound, fit_search(contest, p, footprint, value, prover->budget));
+    const int fewest = fewest_that_may_fit(prover, p, layers, footprint, first.value, made);
+    if (fewest == made) {
+      prover->problems--;
+      again_make(p, layers, made);
+      bound = fmin(bound, fit_search(contest, p, footprint, first.value, prover->budget));
+      p->cfn.n_limits = 0;
+    }
+    made = fewest == made ? made + 1 : fewest;
   }
   return bound;
 }
