@@ -33,6 +33,11 @@ enum { MAX_READS = 64 }; // of an operator that are told apart
 
 int cost_element(const CostModel *model, ScalarType type) { return type == TYPE_REAL && model->f64 ? 8 : 4; }
 
+double cost_bytes(const CostModel *model, const Tensor *tensor, const Layout *layout) {
+  const Shape shape = shape_of(tensor);
+  return (double)layout_elements(model->mesh, &shape, layout) * cost_element(model, tensor->type);
+}
+
 CostModel cost_model(Arena *arena, const Machine *machine, const Mesh *mesh, bool f64) {
   AxisLinks *links = NEW_ARRAY(arena, AxisLinks, 1 << mesh->n_axes);
   for (uint32_t axes = 0; axes < 1u << mesh->n_axes; axes++) {
@@ -234,10 +239,10 @@ bool cost_is_done(const CostModel *model, const Graph *graph, const Op *op) {
   return false;
 }
 
+// most: elements.
 static double bytes_of(const CostModel *model, const Graph *graph, int tensor, const Layout *layout, double most) {
   const Tensor *t = graph_tensor(graph, tensor);
-  const Shape shape = shape_of(t);
-  return fmin((double)layout_elements(model->mesh, &shape, layout), most) * cost_element(model, t->type);
+  return fmin(cost_bytes(model, t, layout), most * cost_element(model, t->type));
 }
 
 // The elements of a table of which places choose rows, here of the part that a rank has: those of each different row (ir/spread.h).

@@ -38,6 +38,8 @@ typedef struct CostModel {
 CostModel cost_model(Arena *arena, const Machine *machine, const Mesh *mesh, bool f64);
 // Bytes of an element.
 int cost_element(const CostModel *model, ScalarType type);
+// Of a tensor as a layout has it, on the rank with most.
+double cost_bytes(const CostModel *model, const Tensor *tensor, const Layout *layout);
 // Marks tensors that are inlined: one element by element operator makes them and one operator of the same phase reads them, which
 // runs over the same elements; or a scatter is added to a table in its place. A property of the graph as it is before it is planned, so that a plan changes nothing in it.
 void cost_mark_inlined(Graph *train);

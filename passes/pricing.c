@@ -31,8 +31,7 @@ TensorBytes tensor_bytes(const CostModel *model, const Graph *train) {
   TensorBytes sum = {0, 0};
   for (int t = 0; t < train->tensors.len; t++) {
     const Tensor *tensor = graph_tensor(train, t);
-    const Shape shape = shape_of(tensor);
-    const double bytes = (double)layout_elements(model->mesh, &shape, tensor->layout) * cost_element(model, tensor->type);
+    const double bytes = cost_bytes(model, tensor, tensor->layout);
     sum.all += bytes + BUFFER_ALIGN;
     if (plan_is_stored(tensor)) sum.stored += bytes;
   }

@@ -158,9 +158,8 @@ static void add_nodes(Builder *b) {
 
 // Of the largest rank.
 static double held_bytes(const Builder *b, const Tensor *t) {
-  const CostModel types = {.f64 = b->c->model->f64};
-  const Shape shape = shape_of(t);
-  return (double)layout_elements(&b->c->mesh, &shape, t->layout) * cost_element(&types, t->type);
+  const CostModel types = {.mesh = &b->c->mesh, .f64 = b->c->model->f64};
+  return cost_bytes(&types, t, t->layout);
 }
 
 static void count_stored(Builder *b, NetworkNode *node, int tensor) {

@@ -36,11 +36,6 @@ static int classes_of(const Mesh *mesh, const Layout *layout, int n, int *class_
   return classes;
 }
 
-static double block_bytes(const SearchProblem *p, const Tensor *t, const Layout *layout) {
-  const Shape shape = shape_of(t);
-  return (double)layout_elements(p->cost.mesh, &shape, layout) * cost_element(&p->cost, t->type);
-}
-
 static int size_of(Copy *copy, double bytes) {
   int i = 0;
   while (i < copy->n_sizes && copy->size[i] != bytes) i++;
@@ -72,8 +67,8 @@ static void find_bytes(const Finder *f, Copy *copy, int tensor) {
   copy->size = NEW_ARRAY(p->arena, double, copy->n_reader + 1);
   for (int s = 0; s < copy->n_stored; s++)
     for (int r = 0; r < copy->n_reader; r++) {
-      const double bytes = block_bytes(p, t, &of_reader[r]);
-      copy->bytes[s * copy->n_reader + r] = bytes > block_bytes(p, t, &of_stored[s]) ? bytes : 0;
+      const double bytes = cost_bytes(&p->cost, t, &of_reader[r]);
+      copy->bytes[s * copy->n_reader + r] = bytes > cost_bytes(&p->cost, t, &of_stored[s]) ? bytes : 0;
       size_of(copy, copy->bytes[s * copy->n_reader + r]);
     }
 }

@@ -29,11 +29,6 @@ struct Footprint {
   double **work;       // by group: of its values
 };
 
-static double block_bytes(const Footprint *f, const Tensor *t, const Layout *layout) {
-  const Shape shape = shape_of(t);
-  return (double)layout_elements(f->p->cost.mesh, &shape, layout) * cost_element(&f->p->cost, t->type);
-}
-
 // What a view lies on.
 static int viewed(const Graph *graph, int tensor) {
   for (;;) {
@@ -84,7 +79,7 @@ static void note_bytes(void *ctx, int tensor) {
   const int of = viewed(f->graph, tensor);
   if (f->keeper[of] != reader->group) return;
   const Layout want = demands_want(f->graph, reader->op, tensor, NULL, f->p->cost.mesh);
-  const double bytes = block_bytes(f, graph_tensor(f->graph, tensor), &want);
+  const double bytes = cost_bytes(&f->p->cost, graph_tensor(f->graph, tensor), &want);
   f->bytes[of] = f->bulge[of] && bytes > (double)f->least_bytes ? 0 : fmin(f->bytes[of], bytes);
 }
 
@@ -103,7 +98,7 @@ static double stored_bytes(const Footprint *f, int number) {
   double sum = 0;
   for (int i = 0; group->kind == GROUP_PARAM && i < f->p->planner.kept[group->tensor].len; i++) {
     const Tensor *t = graph_tensor(f->graph, f->p->planner.kept[group->tensor].at[i]);
-    sum += block_bytes(f, t, t->layout);
+    sum += cost_bytes(&f->p->cost, t, t->layout);
   }
   return sum;
 }
@@ -186,7 +181,7 @@ typedef struct Work {
 
 static void add_tensor(Work *work, int tensor, const Layout *layout) {
   const Tensor *t = graph_tensor(work->f->graph, tensor);
-  if (!t->inlined && tensor_elements(t) < work->most) work->bytes += block_bytes(work->f, t, layout);
+  if (!t->inlined && tensor_elements(t) < work->most) work->bytes += cost_bytes(&work->f->p->cost, t, layout);
 }
 
 static void add_operand(void *ctx, int tensor) {

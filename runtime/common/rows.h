@@ -4,7 +4,7 @@
 
 // Row to[k] of dst = row from[k] of src; NULL: row k.
 #define PARCC_COPY_ROWS(type)                                                                                          \
-  __global__ __attribute__((unused)) void parcc_copy_rows_##type(                                                      \
+  STATIC_KERNEL __attribute__((unused)) void parcc_copy_rows_##type(                                                      \
       type *__restrict__ dst, const type *__restrict__ src, const int *__restrict__ to, const int *__restrict__ from, long n, long width) { \
     GRID(k, n) {                                                                                                       \
       const long i = to == NULL ? k : to[k], j = from == NULL ? k : from[k];                                           \

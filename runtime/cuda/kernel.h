@@ -193,6 +193,7 @@ static inline unsigned parcc_row_threads(long cols) {
 #define LAUNCH_FLAT(kernel, count, ...) PARCC_LAUNCH(kernel, count, PARCC_THREADS, __VA_ARGS__)
 #define LAUNCH_LANES(kernel, cols, ...) PARCC_LAUNCH(kernel, cols, PARCC_THREADS, __VA_ARGS__)
 
+#define STATIC_KERNEL static __global__ // of headers: several files of a program may include them
 #include "../common/rows.h"
 
 #endif

@@ -124,6 +124,7 @@ static inline __attribute__((always_inline)) double parcc_unkeyd(int64_t key) {
 #define LAUNCH_FLAT(kernel, count, ...) PARCC_LAUNCH(kernel, count, __VA_ARGS__)
 #define LAUNCH_LANES(kernel, cols, ...) PARCC_LAUNCH(kernel, cols, __VA_ARGS__)
 
+#define STATIC_KERNEL __global__
 #include "../common/rows.h"
 #include "../common/vector_math.h"
 

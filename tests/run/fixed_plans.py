@@ -44,11 +44,11 @@ def alexnet_model(params):
 
 def llama_megatron(params):
     """Two blocks with eight heads of keys and values for 32 of queries: two sums of [batch, steps, width] in each direction of a
-    block, the words looked up, the gradient of what the logits are made of, maximum, sum and picked logit of every step. For the
+    block, the words looked up, from their owners, the gradient of what the logits are made of, maximum, sum and picked logit of every step. For the
     norm of the gradients a square of every parameter that is divided: all but those of the norms."""
     states, width = 4 * 2048, 4096
     divided = sum(not name.endswith("gamma") for name in params)
-    return {"all_reduce": reduce(states * width * (4 * 2 + 2) + 3 * states + divided, 4)}
+    return {"all_reduce": reduce(states * width * (4 * 2 + 1) + 3 * states + divided, 4), "publish": gather(states * width, 4)}
 
 
 FORMS = [  # model, definitions, mesh, plan, form

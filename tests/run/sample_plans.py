@@ -29,7 +29,7 @@ REAL = 4  # bytes
 
 
 # ---- closed forms: bytes of a step by kind, for p ranks; of n bytes all_gather and reduce_scatter move n (p - 1) / p, an
-# all_reduce twice that
+# all_reduce twice that, and publish no more than n (p - 1) / p
 
 def gather(n, p):
     return n * REAL * (p - 1) / p
@@ -86,13 +86,13 @@ def inception_branches(params):
 
 
 def charlm(params):
-    """Within a pair of ranks, of half of the batch: rows of the table looked up [b, t, c]; maximum, sum and picked logit [b, t]; what
+    """Within a pair of ranks, of half of the batch: rows of the table looked up [b, t, c], from their owners; maximum, sum and picked logit [b, t]; what
     every step but the last hands on [b, u], then all of them [b, t, u], forward and their gradients backward, and that of the table;
     seven scalars of the norm. Between pairs: two of the loss, and the gradients of what a rank has of each parameter, a half."""
     rows, steps, width = 32 // 2, 64, 512
     handed = rows * width * (steps - 1) + rows * steps * width
-    return {"all_reduce": reduce(rows * steps * (width + 3) + 7 + 2 + sum(params.values()) / 2, 2), "all_gather": gather(handed, 2),
-            "reduce_scatter": gather(handed + params["table"], 2)}
+    return {"all_reduce": reduce(rows * steps * 3 + 7 + 2 + sum(params.values()) / 2, 2), "all_gather": gather(handed, 2),
+            "reduce_scatter": gather(handed + params["table"], 2), "publish": gather(rows * steps * width, 2)}
 
 
 def block(extent, i):
@@ -162,7 +162,7 @@ GPT2 = {"batch": 8, "steps": 1024, "width": 768, "words": 50257, "layers": 12}  
 
 def gpt2_tensor_data(params):
     """Of a group's half of the batch, four times [batch, steps, width] in every layer: what attention and the feedforward layer make,
-    and the gradients of what they read; once more the words looked up, and the gradient of what the logits are made of; maximum,
+    and the gradients of what they read; once more the gradient of what the logits are made of; the words looked up, from their owners; maximum,
     sum and picked logit of every step. Between the groups the gradients of what a rank has, and two scalars. For the norm of
     the gradients, over the four ranks, a square of every parameter that is divided."""
     states = GPT2["batch"] // 2 * GPT2["steps"]
@@ -170,8 +170,8 @@ def gpt2_tensor_data(params):
                name.split(".")[-2] in ("query", "key", "value", "up")]
     held = sum((n // 4 if name in divided else n) for name, n in params.items() if name != "words")
     held += -(-GPT2["words"] // 4) * GPT2["width"]
-    return {"all_reduce": reduce(states * GPT2["width"] * (4 * GPT2["layers"] + 2) + 3 * states + len(divided), 4) +
-            reduce(held + 2, 2)}
+    return {"all_reduce": reduce(states * GPT2["width"] * (4 * GPT2["layers"] + 1) + 3 * states + len(divided), 4) +
+            reduce(held + 2, 2), "publish": gather(states * GPT2["width"], 4)}
 
 
 def gpt2_sequence(params):
