@@ -68,7 +68,7 @@ static Fixture *right_program(enum Left left) {
                          .gradient_norm = -1,
                          .arena_bytes = 2048,
                          .microbatches = 1,
-                         .mesh = {2, {{"gpu", 2}, {"batch", 1}}}};
+                         .mesh = {.n_axes = 2, .axis = {{"gpu", 2}, {"batch", 1}}}};
   add_tensor(f, "w", 0, true);
   add_tensor(f, "x", 256, false);
   add_tensor(f, "y", 512, false);
