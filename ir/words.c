@@ -6,7 +6,7 @@ Words words_new(const char *file, const char *text, size_t len, Problems *proble
   return (Words){.problems = problems, .file = file, .next = text, .stop = text + len};
 }
 
-void words_skip_blanks(Words *w) {
+static void skip_blanks(Words *w) {
   while (w->at < w->end && word_is_blank(*w->at)) w->at++;
 }
 
@@ -19,7 +19,7 @@ bool words_next_line(Words *w) {
     w->end = comment != NULL ? comment : end;
     w->next = newline != NULL ? newline + 1 : w->stop;
     while (w->end > w->line && word_is_blank(w->end[-1])) w->end--;
-    words_skip_blanks(w);
+    skip_blanks(w);
     if (w->at < w->end) return true;
   }
   return false;
@@ -34,7 +34,7 @@ const char *words_take(Words *w, Loc *loc) {
   while (w->at < w->end && !word_is_blank(*w->at)) w->at++;
   *loc = words_place(w, from, w->at > from ? w->at : from + 1);
   const char *word = arena_strndup(w->problems->arena, from, (size_t)(w->at - from));
-  words_skip_blanks(w);
+  skip_blanks(w);
   return word;
 }
 

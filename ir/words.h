@@ -20,7 +20,6 @@ bool words_next_line(Words *w);
 const char *words_take(Words *w, Loc *loc);
 // The place of a part of the line at hand.
 Loc words_place(const Words *w, const char *from, const char *to);
-void words_skip_blanks(Words *w);
 bool word_is_blank(char c);
 // The first line: "KIND VERSION". begins: what is told where it is another one, "a profile begins". False: it is told.
 bool words_take_head(Words *w, const char *kind, int version, const char *begins);
